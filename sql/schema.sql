@@ -1674,6 +1674,7 @@ CREATE FUNCTION api.messages(conversation_id uuid, before_seq bigint DEFAULT NUL
     SET enable_sort TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
     -- A bound in a variable becomes a condition of the index; with `coalesce`, under row-level security, it would not.
@@ -1873,6 +1874,7 @@ CREATE FUNCTION app.set_reaction(conversation_id uuid, seq bigint, emoji text, i
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
     me uuid := app.caller();
@@ -1916,6 +1918,7 @@ CREATE FUNCTION api.reactions(conversation_id uuid, seq bigint, emoji text DEFAU
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
     AS $_$
 declare
     me uuid := app.caller();
@@ -2028,6 +2031,7 @@ CREATE FUNCTION api.replies(conversation_id uuid, reply_to_seq bigint, before_se
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
     upper bigint := coalesce(before_seq, 9223372036854775807);
@@ -2363,6 +2367,7 @@ CREATE FUNCTION api.sync(epoch text, since pg_snapshot, until pg_snapshot, "posi
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
     me uuid := app.caller();
@@ -3069,6 +3074,7 @@ CREATE FUNCTION app.changes_since(since pg_snapshot, until pg_snapshot, OUT mine
     SET enable_sort TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
     most constant integer := 64;
@@ -3533,6 +3539,7 @@ CREATE FUNCTION app.conversations_with_reactions(since pg_snapshot, mine uuid[])
     SET enable_sort TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
     most constant integer := 64;
@@ -3552,6 +3559,7 @@ CREATE FUNCTION app.count_messages(conversation_id uuid, guest uuid, after_seq b
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
     AS $$
 begin
     return (select count(*) from public.messages m
@@ -4407,6 +4415,7 @@ CREATE FUNCTION app.is_name_word(word text) RETURNS boolean
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
     SET enable_indexscan TO 'off'
+    SET jit TO 'off'
     AS $$
 begin
     return exists (select from app.search_names s where s.words @> array[is_name_word.word]);
@@ -4712,6 +4721,12 @@ CREATE FUNCTION app.max_own_conversations() RETURNS integer
  SELECT (app.max_conversations() * 2);
 END;
 
+CREATE FUNCTION app.max_unread_mentions() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT 100;
+END;
+
 CREATE FUNCTION app.may_mention_everyone(conversation_id uuid, sender_id uuid) RETURNS boolean
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4730,6 +4745,7 @@ CREATE FUNCTION app.meant_words(word text) RETURNS text[]
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
     meant text[] := app.spellings(word);
@@ -5014,6 +5030,7 @@ CREATE FUNCTION app.message_page(conversation_id uuid, before_seq bigint, after_
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_sort TO 'off'
     SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
     me uuid := auth.uid();
@@ -5046,6 +5063,7 @@ CREATE FUNCTION app.move_batch(conversation_id uuid, guest_id uuid, most integer
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
     most_bytes constant bigint := 1048576;
@@ -5238,6 +5256,7 @@ CREATE FUNCTION app.my_conversations() RETURNS SETOF uuid
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
     me uuid := auth.uid();
@@ -6166,6 +6185,7 @@ CREATE FUNCTION app.reassign_messages(ids uuid[], from_id uuid, into_id uuid, ba
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
     AS $$
 begin
     update public.messages m
@@ -7155,6 +7175,7 @@ CREATE FUNCTION app.shared_presence(conversations uuid[], entered uuid[], since 
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
     AS $$
 #variable_conflict use_column
 declare
@@ -7969,8 +7990,10 @@ CREATE FUNCTION app.unread_mentions(conversation_id uuid, user_id uuid, mark big
     LANGUAGE sql STABLE PARALLEL SAFE
     BEGIN ATOMIC
  SELECT count(*) AS count
-    FROM public.message_mentions x
-   WHERE ((x.conversation_id = unread_mentions.conversation_id) AND (x.user_id = ANY (ARRAY[unread_mentions.user_id, app.everyone()])) AND (x.seq > unread_mentions.mark));
+    FROM ( SELECT
+            FROM public.message_mentions x
+           WHERE ((x.conversation_id = unread_mentions.conversation_id) AND (x.user_id = ANY (ARRAY[unread_mentions.user_id, app.everyone()])) AND (x.seq > unread_mentions.mark))
+          LIMIT app.max_unread_mentions()) w;
 END;
 
 CREATE FUNCTION app.update_presence(users uuid[]) RETURNS void
@@ -9825,8 +9848,10 @@ CREATE VIEW app.conversation_objects WITH (security_invoker='true') AS
    FROM (((public.conversation_members m
      JOIN app.conversation_parts c ON ((c.id = m.conversation_id)))
      CROSS JOIN LATERAL ( SELECT count(*) AS unread_mentions
-           FROM public.message_mentions y
-          WHERE ((y.conversation_id = m.conversation_id) AND (y.user_id = ANY (ARRAY[m.user_id, app.everyone()])) AND (y.seq > m.last_read_seq))) n)
+           FROM ( SELECT
+                   FROM public.message_mentions y_1
+                  WHERE ((y_1.conversation_id = m.conversation_id) AND (y_1.user_id = ANY (ARRAY[m.user_id, app.everyone()])) AND (y_1.seq > m.last_read_seq))
+                 LIMIT app.max_unread_mentions()) y) n)
      LEFT JOIN public.conversation_mutes x ON (((x.conversation_id = m.conversation_id) AND (x.user_id = m.user_id))));
 
 CREATE TABLE app.devices (
@@ -11498,6 +11523,10 @@ REVOKE ALL ON FUNCTION app.max_message_characters() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.max_message_characters() TO authenticated;
 
 REVOKE ALL ON FUNCTION app.max_own_conversations() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.max_unread_mentions() FROM PUBLIC;
+GRANT ALL ON FUNCTION app.max_unread_mentions() TO authenticated;
+GRANT ALL ON FUNCTION app.max_unread_mentions() TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.may_mention_everyone(conversation_id uuid, sender_id uuid) FROM PUBLIC;
 

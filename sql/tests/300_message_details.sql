@@ -122,6 +122,14 @@ select is(pg_temp.poll() , array['message group alice 11', 'read group alice 11'
 select is(jsonb_path_query_array(pg_temp.news('bob') -> 'conversations', '$[*].unread_mentions'), '[1]',
     'a delta with a mention has the conversation, whose number counts');
 select is(pg_temp.news('alice') ? 'conversations', false, 'a delta of a user without a new mention does not');
+insert into public.message_mentions (conversation_id, user_id, seq)
+select tests.id('group'), app.everyone(), 1000 + n from generate_series(1, 150) n;
+select is(pg_temp.unread('bob', 'group'), '100', 'at most 100 unread mentions are counted in a conversation');
+select is(tests.as('bob', format('api.mark_read(%L, 0) ->> ''unread_mentions''', tests.id('group'))), '100',
+    'and in the answer to a read mark');
+select is((feed.own_numbers(tests.id('group'), array[tests.id('bob')], array[0::bigint]))[2], 100::bigint,
+    'and for pushes');
+delete from public.message_mentions where seq > 1000;
 select is(pg_temp.send('alice', 'group', format('mentions => %L', array_fill(tests.id('bob'), array[51]))),
     'PL001 "mentions" must hold at most 50 UUIDs.', 'at most 50 mentions');
 

@@ -37,7 +37,10 @@ extension StoreWriter {
         guard database.changesCount > 0 else { return }
         if message.mentions(userID) {
             try database.cachedStatement(
-                sql: "update conversation set unread_mentions = unread_mentions + 1 where id = ? and last_seq < ?"
+                sql: """
+                    update conversation set unread_mentions = min(unread_mentions + 1, 100)
+                     where id = ? and last_seq < ?
+                    """
             ).execute(arguments: [message.conversationID.rawValue, message.seq])
         }
         try database.cachedStatement(

@@ -91,7 +91,7 @@ async function applyGroup(draft, held, group, { userID, isResponse }) {
   const value = withLast(held.value, accepted[0])
   draft.put('conversation', id, {
     ...held, first_seq, held_seq,
-    value: mentions ? { ...value, unread_mentions: (value.unread_mentions ?? 0) + mentions } : value,
+    value: mentions ? { ...value, unread_mentions: Math.min((value.unread_mentions ?? 0) + mentions, 100) } : value,
   })
   // Sending moves the sender's own mark, to the newest of its messages.
   const senders = new Set()

@@ -7,13 +7,22 @@ begin atomic
     select '00000000-0000-0000-0000-000000000000'::uuid;
 end;
 
--- Returns the number of messages beyond a read mark that mention a member.
+-- Returns the most unread mentions that are counted. A change of a group counts those of each of its members.
+create or replace function app.max_unread_mentions() returns integer
+language sql immutable parallel safe
+begin atomic
+    select 100;
+end;
+
+-- Returns the number of messages beyond a read mark that mention a member, at most app.max_unread_mentions().
 create or replace function app.unread_mentions(conversation_id uuid, user_id uuid, mark bigint) returns bigint
 language sql stable parallel safe
 begin atomic
-    select count(*) from public.message_mentions x
-     where x.conversation_id = unread_mentions.conversation_id
-       and x.user_id = any (array[unread_mentions.user_id, app.everyone()]) and x.seq > unread_mentions.mark;
+    select count(*)
+      from (select from public.message_mentions x
+             where x.conversation_id = unread_mentions.conversation_id
+               and x.user_id = any (array[unread_mentions.user_id, app.everyone()]) and x.seq > unread_mentions.mark
+             limit app.max_unread_mentions()) w;
 end;
 
 -- Records the mentions of a message. Takes its conversation out of the archive of those who are mentioned.

@@ -116,9 +116,11 @@ select c.id, m.user_id, c.changed_xid,
   from public.conversation_members m
   join app.conversation_parts c on c.id = m.conversation_id
  cross join lateral (
-        select count(*) as unread_mentions from public.message_mentions y
-         where y.conversation_id = m.conversation_id and y.user_id = any (array[m.user_id, app.everyone()])
-           and y.seq > m.last_read_seq) n
+        select count(*) as unread_mentions
+          from (select from public.message_mentions y
+                 where y.conversation_id = m.conversation_id and y.user_id = any (array[m.user_id, app.everyone()])
+                   and y.seq > m.last_read_seq
+                 limit app.max_unread_mentions()) y) n
   left join public.conversation_mutes x on x.conversation_id = m.conversation_id and x.user_id = m.user_id;
 
 -- The sender of a message, as an object of the message.
