@@ -180,16 +180,23 @@ extension Alternatives {
 extension JSONNumber {
     /// True if the number has more than 400 digits. PostgreSQL's `numeric` accepts more.
     fileprivate var hasTooManyDigits: Bool { text.utf8.count > 400 }
+
+    /// True if the exponent is beyond ±1,000. PostgreSQL refuses a large one of a zero too.
+    fileprivate var hasHugeExponent: Bool {
+        guard let sign = text.firstIndex(where: { $0 == "e" || $0 == "E" }) else { return false }
+        return (Int(text[text.index(after: sign)...])?.magnitude ?? .max) > 1_000
+    }
 }
 
 extension JSON {
-    /// True if the value contains a number that is too large or too small for a double or has more than 400 digits, so
-    /// that PostgreSQL's `jsonb` may not be able to store it.
+    /// True if the value contains a number that is too large or too small for a double, or has more than 400 digits or
+    /// an exponent beyond ±1,000, so that PostgreSQL's `jsonb` may not be able to store it.
     var hasUnboundedNumber: Bool {
         switch self {
         case .null, .bool, .string: false
         case .number(let number):
-            number.hasTooManyDigits || number.double == nil || number.double == 0 && number.integer != 0
+            number.hasTooManyDigits || number.hasHugeExponent || number.double == nil
+                || number.double == 0 && number.integer != 0
         case .array(let elements): elements.contains { $0.hasUnboundedNumber }
         case .object(let object): object.members.contains { $0.value.hasUnboundedNumber }
         }

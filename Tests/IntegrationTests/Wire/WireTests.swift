@@ -162,6 +162,7 @@ struct WireTests {
             let client = try await node.signedIn(.alice)
             let numbers = [
                 "1e131072", "1e999999", "-1e400000", "1e309", "1e-20000", "1e-99999999999",
+                "0e99999999999", "0.0e-2147483647", "0e9223372036854775808",
                 "1." + String(repeating: "0", count: 20_000),
                 "0." + String(repeating: "0", count: 20_000) + "1", String(repeating: "9", count: 10_000),
                 "170." + String(repeating: "1", count: 20_000),
