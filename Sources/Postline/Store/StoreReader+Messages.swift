@@ -126,7 +126,7 @@ extension StoreReader {
             seq: nil, senderID: userID,
             sender: sender, kind: kind, content: change.content,
             attachment: attachment, createdAt: change.createdAt, delivery: change.delivery, isMine: true)
-        message.apply(edit: change)
+        message.applyContent(of: change)
         return message
     }
 
@@ -134,10 +134,15 @@ extension StoreReader {
 }
 
 extension Message {
-    /// Applies the content and details of a pending change. Those that it does not have stay.
+    /// Applies a pending edit.
     fileprivate mutating func apply(edit change: QueuedChange) {
-        content = change.content
+        applyContent(of: change)
         editedAt = change.createdAt
+    }
+
+    /// Applies the content and details of a pending change. Those that it does not have stay.
+    fileprivate mutating func applyContent(of change: QueuedChange) {
+        content = change.content
         if let ids = change.mentions { mentions = ids }
         if let everyone = change.flag("mentions_everyone") { mentionsEveryone = everyone }
         switch change.params["data"] {

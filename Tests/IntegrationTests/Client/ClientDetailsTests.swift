@@ -196,9 +196,14 @@ struct ClientDetailsTests {
             await #expect {
                 try await alice.client.react(to: deleted, with: "👍")
             } throws: { ($0 as? PostlineError)?.code == .notFound }
+            try await chat.send("three")
+            let unsent = try #require(chat.messages.last)
+            #expect(unsent.content == "three" && unsent.editedAt == nil)
             try alice.client.connect()
             let his = try await bob.client.loadedChat(with: .aliceBob)
-            try await bob.waitUntil("both") { _ in his.messages.suffix(2).map(\.content) == ["one, edited", nil] }
+            try await bob.waitUntil("all") { _ in
+                his.messages.suffix(3).map(\.content) == ["one, edited", nil, "three"]
+            }
             #expect(alice.client.refusedChanges.isEmpty)
         }
     }
