@@ -52,9 +52,10 @@ struct Node: Sendable {
         _ settings: Settings, mailWritten: @escaping @Sendable (String) -> Void = { _ in }
     ) async throws {
         self.settings = settings
-        databaseURL = try settings.requireDatabaseURL()
         logger = .postline(settings.logLevel)
+        // First, since a misspelt name is a likely cause of what is missing.
         settings.logUnknownVariables(to: logger)
+        databaseURL = try settings.requireDatabaseURL()
         var lines = settings.lines
         lines.version = Postline.version
         // An address that reaches such a limit has all connections, and is refused for that reason.

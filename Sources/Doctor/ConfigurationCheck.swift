@@ -9,7 +9,7 @@ struct ConfigurationCheck: Sendable {
 
     func findings() -> [Finding] {
         var findings: [Finding] = [
-            settings.flaw.map { .problem(Self.check, $0, "Mend it, and ask again.") }
+            settings.flaw.map { .problem(Self.check, $0, "Correct it and run doctor again.") }
                 ?? .ok(Self.check, "The settings can be read, and tokens be verified with them.")
         ]
         if let secret = settings.jwtSecret, secret.utf8.count >= 32 {
@@ -26,8 +26,8 @@ struct ConfigurationCheck: Sendable {
         for (variable, nearest) in settings.unknownVariables {
             findings.append(
                 .warning(
-                    Self.check, "The environment variable \(variable) is no setting and is not read.",
-                    nearest.map { "If \($0) is meant, name it so." } ?? "Take it away, if it was meant for Postline."))
+                    Self.check, "The environment variable \(variable) is not a setting and is ignored.",
+                    nearest.map { "Did you mean \($0)?" } ?? "Remove it if it was meant for Postline."))
         }
         return findings
     }

@@ -39,7 +39,7 @@ struct ConfigFile: Sendable {
         for member in object.members {
             guard Setting.all.contains(where: { $0.key == member.name }) else {
                 let nearest = SettingNames.nearestKey(to: member.name).map { " Did you mean \($0)?" } ?? ""
-                throw SettingsError("The config file \(path) has a key that is no setting: \(member.name).\(nearest)")
+                throw SettingsError("The config file \(path) has an unknown setting: \(member.name).\(nearest)")
             }
             guard values[member.name] == nil else {
                 throw SettingsError("The config file \(path) has the key \(member.name) twice.")

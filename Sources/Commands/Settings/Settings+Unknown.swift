@@ -7,7 +7,7 @@ extension Settings {
         for variable in unknownVariables {
             var metadata: Logger.Metadata = ["variable": "\(variable)"]
             if let nearest = SettingNames.nearestVariable(to: variable) { metadata["nearest"] = "\(nearest)" }
-            logger.warning("an environment variable is no setting and is not read", metadata: metadata)
+            logger.warning("an environment variable is not a setting and is ignored", metadata: metadata)
         }
     }
 }
