@@ -141,7 +141,11 @@ package struct TerminalChat {
         }
         guard let email, !email.isEmpty else {
             throw ChatEnded(
-                description: "Whom to sign in is not said: postline chat EMAIL, or postline chat --guest.")
+                description: "Name the account: postline chat EMAIL, or postline chat --guest.")
+        }
+        guard email.contains("@") else {
+            throw ChatEnded(
+                description: "“\(email)” is not an email address: sign in with one, such as alice@example.com.")
         }
         return email
     }

@@ -35,17 +35,17 @@ struct PostlineChat: AsyncParsableCommand {
 
     @Option(
         name: .customLong("tls-ca"),
-        help: "A PEM file of authorities to trust in place of the system's; with it --tls is understood.",
+        help: "A PEM file of authorities to trust instead of the system's. Implies --tls.",
         completion: .file())
     var tlsAuthorities: String?
 
     @Option(help: "The password (POSTLINE_PASSWORD; else asked for), where nobody is signed in yet.")
     var password: String?
 
-    @Option(help: "An access token, in place of email and password.")
+    @Option(help: "An access token, instead of email and password.")
     var token: String?
 
-    @Option(help: "A folder to keep the conversations in, in place of the account's own.", completion: .directory)
+    @Option(help: "A folder to keep the conversations in, instead of the account's own.", completion: .directory)
     var store: String?
 
     @Flag(help: "Lines in and out, also in a terminal.")

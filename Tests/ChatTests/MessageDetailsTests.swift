@@ -58,7 +58,7 @@ struct MessageDetailsTests {
             Issue.record("the missing message is not reported")
             return
         }
-        #expect(reason == "#9 is no message that is here. /numbers shows those there are.")
+        #expect(reason == "There is no message #9 here. /numbers lists them.")
         #expect(lines(model.perform(.numbers), model).last == "  #2    Bob Brown: Or up the hill?")
     }
 

@@ -120,7 +120,7 @@ struct ChatEffects {
                     throw PostlineError(
                         .notFound,
                         found.isEmpty
-                            ? "Nobody is found for “\(name)”."
+                            ? "Nobody is called “\(name)”."
                             : "More than one is found for “\(name)”; /search \(name) shows their usernames.")
                 }
                 ids.append(person.id)

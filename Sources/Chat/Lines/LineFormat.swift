@@ -48,7 +48,7 @@ struct LineFormat: Sendable {
                     "\(message.isMine ? "you" : shown.name(of: message.senderID)): "
                         + PlainText.line(message.shownContent))
             }
-        case .edit(let message): return said("! Say it like this: /edit \(PlainText.line(message.content ?? "TEXT"))")
+        case .edit(let message): return said("! Usage: /edit \(PlainText.line(message.content ?? "TEXT"))")
         case .me:
             return (shown.me?.fields ?? []).flatMap { field in
                 said("  \(TextWidth.fit(field.label, to: 12))  \(field.value ?? "-")")
@@ -59,7 +59,7 @@ struct LineFormat: Sendable {
             }
         case .question(let question):
             let how = question.isSecret ? "not shown; " : ""
-            return said("? \(question.label) (\(how)an empty line gives up):")
+            return said("? \(question.label) (\(how)an empty line cancels):")
         case .help:
             return Help.commands.flatMap { group in
                 said("* \(group.title)")

@@ -67,8 +67,8 @@ extension ChatModel {
             return outputs
         case .discard(let number): return onRefused(number) { .discard($0) }
         case .quit: return [.effect(.quit(saying: nil))]
-        case .incomplete(let usage): return [.notice(.failed("Say it like this: \(usage)"))]
-        case .unknown(let name): return [.notice(.failed("There is no command /\(name). /help shows those there are."))]
+        case .incomplete(let usage): return [.notice(.failed("Usage: \(usage)"))]
+        case .unknown(let name): return [.notice(.failed("There is no command /\(name). /help lists them."))]
         }
     }
 
@@ -162,7 +162,7 @@ extension ChatModel {
         let conversations = shown.conversations
         if let number = Int(name) {
             guard conversations.indices.contains(number - 1) else {
-                return [.notice(.failed("There is no conversation \(number). /list shows those there are."))]
+                return [.notice(.failed("There is no conversation \(number). /list lists them."))]
             }
             return open(conversations[number - 1].id)
         }
@@ -197,7 +197,7 @@ extension ChatModel {
             return last
         }
         guard let message = ownMessages.first(where: { $0.seq == seq }) else {
-            throw Refusal("#\(seq) is no message of yours that is here. /mine shows those there are.")
+            throw Refusal("#\(seq) is not one of your messages. /mine lists them.")
         }
         return message
     }
@@ -250,7 +250,7 @@ extension ChatModel {
         guard !all.isEmpty else { return [.notice(.info("Nothing is refused."))] }
         guard let number else { return [.effect(effect(all))] }
         guard all.indices.contains(number - 1) else {
-            return [.notice(.failed("There is no refusal \(number). /refused shows those there are."))]
+            return [.notice(.failed("There is no refused message \(number). /refused lists them."))]
         }
         return [.effect(effect([all[number - 1]]))]
     }

@@ -11,7 +11,7 @@ extension ChatModel {
             return last
         }
         guard let message = messages.first(where: { $0.seq == seq }) else {
-            throw Refusal("#\(seq) is no message that is here. /numbers shows those there are.")
+            throw Refusal("There is no message #\(seq) here. /numbers lists them.")
         }
         return message
     }

@@ -51,10 +51,10 @@ enum Help {
             [
                 "/edit TEXT": "change your last message; /edit #12 TEXT another",
                 "/delete": "delete your last message; /delete #12 another",
-                "/reply TEXT": "answer the last message; /reply #12 TEXT another",
-                "/react EMOJI": "react to it, or no longer; /react #12 EMOJI another",
+                "/reply TEXT": "answer the last message of others; /reply #12 TEXT",
+                "/react EMOJI": "react to it, or take yours back; /react #12 EMOJI",
                 "/pin": "pin the last message for all; /pin #12 another",
-                "/unpin": "end that; /unpin #12 another",
+                "/unpin": "unpin the last pinned message; /unpin #12 another",
                 "/pins": "show the pinned messages",
                 "/image FILE": "send a picture",
                 "/mine": "show your messages with their numbers",
@@ -62,7 +62,7 @@ enum Help {
                 "/older": "show older messages",
                 "/refused": "show the messages that the server refused",
                 "/retry [NUMBER]": "send a refused message again, or all of them",
-                "/discard NUMBER": "drop a refused message; all: all of them",
+                "/discard NUMBER": "drop a refused message; /discard all drops all",
                 "//text": "send a text that begins with a slash",
                 "@NAME": "in a text: mention a member, or @everyone as admin",
             ]),
@@ -74,7 +74,7 @@ enum Help {
                 "/username [NEW]": "change your username, or show when you can",
                 "/avatar [NEW]": "one that /avatar lists, a picture's file, or none",
                 "/bio TEXT": "change your bio; none removes it",
-                "/hide": "hide when you are online; hides it of others too",
+                "/hide": "hide your presence; you then see nobody else's",
                 "/show": "show it again",
             ]),
         Group(
@@ -102,7 +102,7 @@ enum Help {
             "Ctrl-N, Ctrl-P": "open the next, the previous conversation",
             "Alt-1 to Alt-9": "open that conversation of the list",
             "Ctrl-W, Ctrl-U, Ctrl-K": "delete the word, all before, all behind",
-            "Esc": "give up an edit, a completion or a question",
+            "Esc": "cancel an edit, a completion or a question",
             "Ctrl-C": "leave the chat",
         ])
 }

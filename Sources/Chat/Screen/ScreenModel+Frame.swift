@@ -230,9 +230,9 @@ extension ScreenModel {
 
     private var hint: StyledLine {
         if panel != nil { return StyledLine(" ↑↓ PgUp PgDn scroll · Esc closes", .dim) }
-        if chat.question != nil { return StyledLine(" Enter goes on · Esc gives up", .dim) }
+        if chat.question != nil { return StyledLine(" Enter continues · Esc cancels", .dim) }
         if edited != nil {
-            return StyledLine(" Enter changes it · an emptied line deletes it · ↑↓ another · Esc gives up", .dim)
+            return StyledLine(" Enter changes it · an emptied line deletes it · ↑↓ another · Esc cancels", .dim)
         }
         if !unaddressed.isEmpty { return unaddressedHint }
         if wasLost { return lossHint }

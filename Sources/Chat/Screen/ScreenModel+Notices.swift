@@ -33,7 +33,7 @@ extension ScreenModel {
             panel = .help
         case .users(let users, let query):
             guard !users.isEmpty else {
-                say("Nobody is found for “\(query)”.", .color(.yellow))
+                say("Nobody is called “\(query)”.", .color(.yellow))
                 return
             }
             panel = Panel(users) { person in

@@ -164,5 +164,7 @@ struct ChatTests {
             ["chat", "alice@example.com", "--port", "1"], environment: ["POSTLINE_PASSWORD": "x"])
         #expect(nowhere.status == 1)
         #expect(nowhere.errors.contains("No server can be reached at 127.0.0.1:1"))
+        let username = try await Command.run(["chat", "alice", "--port", "1"])
+        #expect(username.status == 1 && username.errors.contains("“alice” is not an email address"))
     }
 }
