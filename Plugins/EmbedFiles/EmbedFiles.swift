@@ -1,7 +1,7 @@
 import Foundation
 import PackagePlugin
 
-/// Makes text files part of the binary, so that one file is all that is deployed: of `Messaging` the SQL, of `Gateway` the
+/// Makes text files part of the binary, so that one file is all that is deployed: of `Schema` the SQL, of `Gateway` the
 /// console's page with the JavaScript package, to which `client` is a link.
 @main
 struct EmbedFiles: BuildToolPlugin {

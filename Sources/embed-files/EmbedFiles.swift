@@ -25,7 +25,10 @@ struct EmbedFiles {
             source += "\(type)(path: \(signs)\"\(path)\"\(signs), text: \(signs)\"\"\"\n\(text)\n\"\"\"\(signs)),\n"
         }
         source += "    ]\n}\n"
-        try source.write(to: URL(filePath: arguments[3]), atomically: true, encoding: .utf8)
+        let output = URL(filePath: arguments[3])
+        // What has not changed is not compiled again.
+        if (try? String(contentsOf: output, encoding: .utf8)) == source { return }
+        try source.write(to: output, atomically: true, encoding: .utf8)
     }
 
     private static func longestRunOfSigns(in text: String) -> Int {
