@@ -4,14 +4,14 @@ import ArgumentParser
 struct Admin: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "admin",
-        abstract: "See to users, mails and pushes, as an operator.",
+        abstract: "Manage users, mails and pushes as an operator.",
         discussion: """
-            Works over the database, as its owner: POSTLINE_ADMIN_DATABASE_URL, or POSTLINE_DATABASE_URL where that is \
-            not set; --directory .postline for the dev world. Nodes need not run, and those that do hear of it within a \
-            second. Each order is noted in the audit (`postline admin log`), with who gave it.
+            Works on the database as its owner: POSTLINE_ADMIN_DATABASE_URL, or else POSTLINE_DATABASE_URL; \
+            --directory .postline for the dev world. Nodes need not run; those that do apply a change within a second. \
+            Each command is recorded with its operator (`postline admin log`).
 
-            A USER is an id, an email address or a username. With --json one JSON value is printed. Exit code 0 where it \
-            was done, 1 where it failed, 2 where it was asked for wrongly, 3 where there is no such thing.
+            A USER is an id, an email address or a username. With --json one JSON value is printed. Exit codes: 0 on \
+            success, 1 on failure, 2 for wrong usage, 3 if the user, mail or push does not exist.
             """,
         subcommands: [
             AdminUser.self, AdminSessions.self, AdminEndSessions.self, AdminDisable.self, AdminEnable.self,
