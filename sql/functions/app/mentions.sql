@@ -82,6 +82,10 @@ begin
                         then array(select m.user_id from public.conversation_members m
                                     where m.conversation_id = message.conversation_id)
                         else before.mentions || message.mentions end) as u (id)
+       -- The numbers of those who have read it do not change, unless the message has moved.
+       join public.conversation_members m on m.conversation_id = message.conversation_id and m.user_id = u.id
+      where m.last_read_seq < message.seq
+            or row(message.conversation_id, message.seq) is distinct from row(before.conversation_id, before.seq)
       group by u.id;
 end
 $$;

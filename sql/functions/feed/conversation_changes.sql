@@ -45,9 +45,25 @@ language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 begin
     return query
-    select 'own_conversation', x.changed_xid::text, o.id, o.user_id, null::bigint, null::uuid[], o.object,
+    with own as materialized (
+        select o.changed_xid, o.conversation_id, o.user_id from feed.changed_mutes(lows, highs) o),
+    -- Once per conversation, since an edit of a message can tell all members of a large group their numbers.
+    parts as materialized (
+        select c.id, c.head, c.tail, c.last_seq
+          from (select distinct o.conversation_id from own o) r
+         cross join lateral (select * from app.conversation_parts t where t.id = r.conversation_id offset 0) c)
+    -- The objects are those of app.conversation_objects.
+    select 'own_conversation', o.changed_xid::text, c.id, o.user_id, null::bigint, null::uuid[],
+           c.head || m.last_read_seq
+               || app.own_members(
+                      c.last_seq - m.last_read_seq, app.unread_mentions(c.id, m.user_id, m.last_read_seq),
+                      x.marked_unread_seq >= m.last_read_seq, x.muted_until, x.archived_at is not null,
+                      x.pinned_at is not null)
+               || c.tail,
            null::text, null::bigint[]
-      from feed.changed_mutes(lows, highs) x
-      join app.conversation_objects o on o.id = x.conversation_id and o.user_id = x.user_id;
+      from own o
+      join parts c on c.id = o.conversation_id
+      join public.conversation_members m on m.conversation_id = o.conversation_id and m.user_id = o.user_id
+      join public.conversation_mutes x on x.conversation_id = o.conversation_id and x.user_id = o.user_id;
 end
 $$;
