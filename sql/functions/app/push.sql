@@ -233,13 +233,27 @@ begin
           left join public.conversation_mutes x
             on x.conversation_id = q.conversation_id and x.user_id = d.user_id
           left join lateral (
-                select t.seq, t.sender_id, t.kind, t.content from public.messages t
-                 where t.conversation_id = q.conversation_id and t.seq <= q.seq
-                   and t.seq > greatest(m.last_read_seq, q.told_seq) and t.sender_id <> d.user_id
-                   and t.deleted_at is null
-                   -- A mention breaks a mute.
-                   and (coalesce(x.muted_until <= pg_catalog.now(), true)
-                        or t.mentions_everyone or d.user_id = any (t.mentions))
+                select t.seq, t.sender_id, t.kind, t.content
+                  from ((select y.seq
+                           from (select t.seq, t.sender_id, t.deleted_at from public.messages t
+                                  where coalesce(x.muted_until <= pg_catalog.now(), true)
+                                    and t.conversation_id = q.conversation_id and t.seq <= q.seq
+                                    and t.seq > greatest(m.last_read_seq, q.told_seq)
+                                  order by t.seq desc limit 1000) y
+                          where y.sender_id <> d.user_id and y.deleted_at is null
+                          order by y.seq desc limit 1)
+                        union all
+                        -- A mention breaks a mute. Those of the user and of everyone are read apart, in their order.
+                        select y.seq
+                          from unnest(array[d.user_id, app.everyone()]) u (id)
+                         cross join lateral (
+                                select y.seq from public.message_mentions y
+                                 where x.muted_until > pg_catalog.now()
+                                   and y.conversation_id = q.conversation_id and y.user_id = u.id and y.seq <= q.seq
+                                   and y.seq > greatest(m.last_read_seq, q.told_seq)
+                                 order by y.seq desc limit 1) y) w
+                  join public.messages t on t.conversation_id = q.conversation_id and t.seq = w.seq
+                 where t.sender_id <> d.user_id and t.deleted_at is null
                  order by t.seq desc limit 1) n on true),
     -- Once per user, who may have ten devices and thousands of conversations.
     badges as materialized (
