@@ -199,7 +199,15 @@ select tests.say('guest bob', 'bob', 'hello'), tests.say('guest bob', 'guest', '
 select pg_temp.react('guest', 'guest bob', 1, '👍'), pg_temp.react('bob', 'guest bob', 2, '👍'),
        pg_temp.react('guest', 'group', 3, '🎉'), pg_temp.react('alice', 'group', 3, '🎉'),
        pg_temp.react('guest', 'group', 4, '🎉');
+select tests.say('group', 'bob', 'many');
+create temporary table many as
+select max(m.seq)::integer as seq from public.messages m where m.conversation_id = tests.id('group');
+select pg_temp.react('guest', 'group', many.seq, e), pg_temp.react('alice', 'group', many.seq, f)
+  from many, unnest(array['🍎', '🍐', '🍊', '🍋', '🍌', '🍉'], array['🐶', '🐱', '🐭', '🐹', '🐰', '🦊']) u (e, f);
 select app.merge_users(tests.id('guest'), tests.id('alice'));
+select is((select count(*) from public.message_reactions r join many using (seq)
+            where r.conversation_id = tests.id('group') and r.user_id = tests.id('alice') and r.is_set), 12::bigint,
+    'an account gets all reactions of its guest, also more than 10 together');
 select is((select string_agg(concat_ws(' ', c.seq, c.counts), ', ' order by c.seq) from public.reaction_counts c
             where c.conversation_id = tests.id('group') and c.seq in (3, 4)), '3 {"🎉": 1}, 4 {"🎉": 1, "👍": 1}',
     'a reaction of guest and account is one');
