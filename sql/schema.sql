@@ -3424,13 +3424,27 @@ begin
           left join public.conversation_mutes x
             on x.conversation_id = q.conversation_id and x.user_id = d.user_id
           left join lateral (
-                select t.seq, t.sender_id, t.kind, t.content from public.messages t
-                 where t.conversation_id = q.conversation_id and t.seq <= q.seq
-                   and t.seq > greatest(m.last_read_seq, q.told_seq) and t.sender_id <> d.user_id
-                   and t.deleted_at is null
-                   -- A mention breaks a mute.
-                   and (coalesce(x.muted_until <= pg_catalog.now(), true)
-                        or t.mentions_everyone or d.user_id = any (t.mentions))
+                select t.seq, t.sender_id, t.kind, t.content
+                  from ((select y.seq
+                           from (select t.seq, t.sender_id, t.deleted_at from public.messages t
+                                  where coalesce(x.muted_until <= pg_catalog.now(), true)
+                                    and t.conversation_id = q.conversation_id and t.seq <= q.seq
+                                    and t.seq > greatest(m.last_read_seq, q.told_seq)
+                                  order by t.seq desc limit 1000) y
+                          where y.sender_id <> d.user_id and y.deleted_at is null
+                          order by y.seq desc limit 1)
+                        union all
+                        -- A mention breaks a mute. Those of the user and of everyone are read apart, in their order.
+                        select y.seq
+                          from unnest(array[d.user_id, app.everyone()]) u (id)
+                         cross join lateral (
+                                select y.seq from public.message_mentions y
+                                 where x.muted_until > pg_catalog.now()
+                                   and y.conversation_id = q.conversation_id and y.user_id = u.id and y.seq <= q.seq
+                                   and y.seq > greatest(m.last_read_seq, q.told_seq)
+                                 order by y.seq desc limit 1) y) w
+                  join public.messages t on t.conversation_id = q.conversation_id and t.seq = w.seq
+                 where t.sender_id <> d.user_id and t.deleted_at is null
                  order by t.seq desc limit 1) n on true),
     -- Once per user, who may have ten devices and thousands of conversations.
     badges as materialized (
@@ -3607,7 +3621,8 @@ begin
         select from unnest(added) a join public.messages m on m.conversation_id = a.conversation_id and m.seq = a.seq
          where m.deleted_at is not null) then
         perform app.refuse_forbidden('Nobody can react to this message.');
-    elsif exists (
+    -- A guest and its account can have set ten each.
+    elsif not app.is_merging() and exists (
         select from unnest(added) a
          where (select count(*) from public.message_reactions r
                  where r.conversation_id = a.conversation_id and r.user_id = a.user_id and r.seq = a.seq
@@ -6848,6 +6863,10 @@ begin
                         then array(select m.user_id from public.conversation_members m
                                     where m.conversation_id = message.conversation_id)
                         else before.mentions || message.mentions end) as u (id)
+       -- The numbers of those who have read it do not change, unless the message has moved.
+       join public.conversation_members m on m.conversation_id = message.conversation_id and m.user_id = u.id
+      where m.last_read_seq < message.seq
+            or row(message.conversation_id, message.seq) is distinct from row(before.conversation_id, before.seq)
       group by u.id;
 end
 $$;
@@ -9571,10 +9590,26 @@ CREATE FUNCTION feed.read_own_conversations(lows xid8[], highs xid8[]) RETURNS T
 #variable_conflict use_column
 begin
     return query
-    select 'own_conversation', x.changed_xid::text, o.id, o.user_id, null::bigint, null::uuid[], o.object,
+    with own as materialized (
+        select o.changed_xid, o.conversation_id, o.user_id from feed.changed_mutes(lows, highs) o),
+    -- Once per conversation, since an edit of a message can tell all members of a large group their numbers.
+    parts as materialized (
+        select c.id, c.head, c.tail, c.last_seq
+          from (select distinct o.conversation_id from own o) r
+         cross join lateral (select * from app.conversation_parts t where t.id = r.conversation_id offset 0) c)
+    -- The objects are those of app.conversation_objects.
+    select 'own_conversation', o.changed_xid::text, c.id, o.user_id, null::bigint, null::uuid[],
+           c.head || m.last_read_seq
+               || app.own_members(
+                      c.last_seq - m.last_read_seq, app.unread_mentions(c.id, m.user_id, m.last_read_seq),
+                      x.marked_unread_seq >= m.last_read_seq, x.muted_until, x.archived_at is not null,
+                      x.pinned_at is not null)
+               || c.tail,
            null::text, null::bigint[]
-      from feed.changed_mutes(lows, highs) x
-      join app.conversation_objects o on o.id = x.conversation_id and o.user_id = x.user_id;
+      from own o
+      join parts c on c.id = o.conversation_id
+      join public.conversation_members m on m.conversation_id = o.conversation_id and m.user_id = o.user_id
+      join public.conversation_mutes x on x.conversation_id = o.conversation_id and x.user_id = o.user_id;
 end
 $$;
 
