@@ -3425,6 +3425,7 @@ begin
             on x.conversation_id = q.conversation_id and x.user_id = d.user_id
           left join lateral (
                 select t.seq, t.sender_id, t.kind, t.content
+                  -- Among the newest 1,000, since a sender may have deleted any number of messages.
                   from ((select y.seq
                            from (select t.seq, t.sender_id, t.deleted_at from public.messages t
                                   where coalesce(x.muted_until <= pg_catalog.now(), true)

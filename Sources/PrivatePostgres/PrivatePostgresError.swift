@@ -15,6 +15,11 @@ package enum PrivatePostgresError: Error, Sendable, Equatable, CustomStringConve
     /// A program of PostgreSQL failed; `output` is the end of its output.
     case failed(program: String, output: String)
 
+    /// The advice if something else runs on the directory.
+    private static let anotherWorld =
+        "Stop it, or name another directory and ports, such as "
+        + "--directory .postline-2 --port 7532 --http-port 7533 --operations-port 7580."
+
     /// The error as one or two sentences.
     package var description: String {
         switch self {
@@ -25,12 +30,10 @@ package enum PrivatePostgresError: Error, Sendable, Equatable, CustomStringConve
                 + "or `brew install postgresql` (macOS) and try again."
         case .inUse(let directory, let process):
             return "Another postline\(process.isEmpty ? "" : " (process \(process))") already runs on \(directory). "
-                + "Stop it, or name another directory and ports, such as "
-                + "--directory .postline-2 --port 7532 --http-port 7533 --operations-port 7580."
+                + Self.anotherWorld
         case .foreignServer(let directory, let process):
             return "A PostgreSQL that another user started (process \(process)) runs on \(directory). "
-                + "Stop it, or name another directory and ports, such as "
-                + "--directory .postline-2 --port 7532 --http-port 7533 --operations-port 7580."
+                + Self.anotherWorld
         case .otherMajorVersion(let directory, let data, let installed):
             return
                 "The data in \(directory) was made by PostgreSQL \(data), and only PostgreSQL \(installed) is installed. "
