@@ -2840,7 +2840,6 @@ begin
             ) w
      where n.conversation_id = into_id and m.conversation_id = n.conversation_id and m.user_id = n.user_id;
     perform app.move_batch(from_id, guest, most);
-    perform app.move_reactions(from_id, into_id, reserved, guest, account);
 end
 $$;
 
@@ -3622,10 +3621,12 @@ begin
         select from unnest(added) a join public.messages m on m.conversation_id = a.conversation_id and m.seq = a.seq
          where m.deleted_at is not null) then
         perform app.refuse_forbidden('Nobody can react to this message.');
-    -- A guest and its account can have set ten each.
-    elsif not app.is_merging() and exists (
+    elsif exists (
         select from unnest(added) a
-         where (select count(*) from public.message_reactions r
+         -- A guest that was merged and its account can have set ten each.
+         where not exists (select from unnest(removed) o
+                             join app.merged_guests g on g.guest_id = o.user_id and g.account_id = a.user_id)
+           and (select count(*) from public.message_reactions r
                  where r.conversation_id = a.conversation_id and r.user_id = a.user_id and r.seq = a.seq
                    and r.is_set) > 10) then
         perform app.refuse_forbidden('A user can set at most 10 reactions to a message.');
@@ -4456,6 +4457,31 @@ CREATE FUNCTION app.is_reaction(emoji text) RETURNS boolean
  SELECT ((octet_length(emoji) <= 32) AND ((emoji ~ '^[a-z0-9_+-]+$'::text) OR ((emoji ~ '[©®‼-㊙🀀-🫿⃣]'::text) AND (emoji !~ '[^0-9#*©®‍‼-㊙️🀀-🫿󠀠-󠁿]'::text))));
 END;
 
+CREATE TABLE public.message_reactions (
+    conversation_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    seq bigint NOT NULL,
+    emoji text NOT NULL,
+    is_set boolean DEFAULT true NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL
+);
+
+CREATE FUNCTION app.is_reaction_move(before public.message_reactions, after public.message_reactions) RETURNS boolean
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return row(after.emoji, after.is_set, after.created_at) = row(before.emoji, before.is_set, before.created_at)
+           and (after.user_id = before.user_id or exists (
+                select from app.merged_guests g where g.guest_id = before.user_id and g.account_id = after.user_id))
+           and (row(after.conversation_id, after.seq) = row(before.conversation_id, before.seq) or exists (
+                select from app.message_moves v
+                 where v.conversation_id = before.conversation_id and v.into_id = after.conversation_id
+                   and v.base + before.seq = after.seq));
+end
+$$;
+
 CREATE FUNCTION app.is_similar_word(a text, b text) RETURNS boolean
     LANGUAGE sql STABLE PARALLEL SAFE
     BEGIN ATOMIC
@@ -4656,6 +4682,43 @@ CREATE FUNCTION app.lower_ascii(value text) RETURNS text
     BEGIN ATOMIC
  SELECT lower((value COLLATE "C")) AS lower;
 END;
+
+CREATE TABLE app.message_moves (
+    conversation_id uuid NOT NULL,
+    guest_id uuid NOT NULL,
+    into_id uuid,
+    base bigint DEFAULT 0 NOT NULL,
+    sent_xid xid8,
+    below bigint NOT NULL,
+    uncounted_below bigint NOT NULL,
+    CONSTRAINT message_moves_place CHECK ((((into_id IS NULL) = (sent_xid IS NULL)) AND (into_id <> conversation_id)))
+);
+
+CREATE FUNCTION app.lowest_reactions(move app.message_moves, low bigint, most integer) RETURNS bigint
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    beyond bigint;
+begin
+    if move.into_id is null then
+        select r.seq into beyond from public.message_reactions r
+         where r.conversation_id = move.conversation_id and r.user_id = move.guest_id and r.seq >= low
+           and r.seq < move.below and r.is_set
+         order by r.seq desc offset most limit 1;
+    else
+        select r.seq into beyond from public.message_reactions r
+         where r.conversation_id = move.conversation_id and r.seq >= low and r.seq < move.below and r.is_set
+         order by r.seq desc offset most limit 1;
+    end if;
+    return coalesce(beyond + 1, low);
+end
+$$;
 
 CREATE FUNCTION app.mail_token_account(token_hash text, kinds text[]) RETURNS auth.users
     LANGUAGE plpgsql SECURITY DEFINER
@@ -5097,6 +5160,7 @@ begin
         return 0;
     end if;
     lowest := case when move.into_id is null then greatest(move.below - most_read, 1) else 1 end;
+    lowest := app.lowest_reactions(move, lowest, most);
     select pg_catalog.array_agg(b.id) filter (where b.bytes_before < most_bytes),
            case when count(*) = most or bool_or(b.bytes_before >= most_bytes)
                 then min(b.seq) filter (where b.bytes_before < most_bytes) else lowest end,
@@ -5123,6 +5187,7 @@ begin
          where g.guest_id = move.guest_id and m.conversation_id = move.conversation_id and m.user_id = g.account_id
            and m.sent_seq < newest;
     end if;
+    perform app.move_reactions(move, next_below);
     if next_below <= 1 then
         delete from app.message_moves v
          where v.conversation_id = move.conversation_id and v.guest_id = move.guest_id;
@@ -5209,20 +5274,51 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.move_reactions(from_id uuid, into_id uuid, base bigint, guest uuid, account uuid) RETURNS void
+CREATE FUNCTION app.move_reactions(move app.message_moves, low bigint) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
     AS $$
+declare
+    account uuid := (select g.account_id from app.merged_guests g where g.guest_id = move.guest_id);
+    moved bigint[];
 begin
-    insert into public.message_reactions as r (conversation_id, user_id, seq, emoji, is_set, created_at)
-    select into_id, case when m.user_id = guest then account else m.user_id end, base + m.seq, m.emoji, m.is_set,
-           m.created_at
-      from public.message_reactions m
-     where m.conversation_id = from_id and (from_id <> into_id or m.user_id = guest)
-    on conflict on constraint message_reactions_pkey do update set is_set = true
-     where excluded.is_set and not r.is_set;
-    delete from public.message_reactions m
-     where m.conversation_id = from_id and (from_id <> into_id or m.user_id = guest);
+    if move.into_id is not null then
+        update public.message_reactions r
+           set conversation_id = move.into_id, seq = move.base + r.seq,
+               user_id = case when r.user_id = move.guest_id then account else r.user_id end
+         where r.conversation_id = move.conversation_id and r.seq >= low and r.seq < move.below and r.is_set;
+        return;
+    end if;
+    moved := array(
+        select distinct r.seq from public.message_reactions r
+         where r.conversation_id = move.conversation_id and r.user_id = move.guest_id and r.seq >= low
+           and r.seq < move.below and r.is_set);
+    if moved = '{}' then
+        return;
+    end if;
+    loop
+        begin
+            delete from public.message_reactions a
+             using public.message_reactions r
+             where r.conversation_id = move.conversation_id and r.user_id = move.guest_id and r.seq = any (moved)
+               and r.is_set and a.conversation_id = r.conversation_id and a.user_id = account and a.seq = r.seq
+               and a.emoji = r.emoji;
+            update public.message_reactions r set user_id = account
+             where r.conversation_id = move.conversation_id and r.user_id = move.guest_id and r.seq = any (moved)
+               and r.is_set;
+            exit;
+        exception when unique_violation then
+            -- The account has set one meanwhile, which the next turn finds.
+        end;
+    end loop;
+    -- The account's devices get what it has set now.
+    update public.reaction_counts c set version = c.version + 1, changed_xid = pg_catalog.pg_current_xact_id()
+     where c.conversation_id = move.conversation_id and c.seq = any (moved);
 end
 $$;
 
@@ -6160,16 +6256,6 @@ begin
     return null;
 end
 $$;
-
-CREATE TABLE public.message_reactions (
-    conversation_id uuid NOT NULL,
-    user_id uuid NOT NULL,
-    seq bigint NOT NULL,
-    emoji text NOT NULL,
-    is_set boolean DEFAULT true NOT NULL,
-    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL
-);
 
 CREATE FUNCTION app.reactions_by(user_id uuid, conversation_id uuid, seq bigint) RETURNS TABLE(emojis text)
     LANGUAGE sql STABLE
@@ -7989,7 +8075,6 @@ begin
            set wrote = true, changed_xid = excluded.changed_xid, joined_xid = excluded.joined_xid
          where not f.wrote;
     end if;
-    perform app.move_reactions(conversation_id, conversation_id, 0, guest, account);
     update public.conversation_members m
        set role = case when 'owner' in (m.role, seat.role) then 'owner'
                        when 'admin' in (m.role, seat.role) then 'admin' else 'member' end,
@@ -8477,10 +8562,10 @@ declare
 begin
     if tg_op = 'UPDATE' and row(new.conversation_id, new.user_id, new.seq, new.emoji)
        is distinct from row(old.conversation_id, old.user_id, old.seq, old.emoji) then
-        raise exception using errcode = 'restrict_violation',
-            message = 'The message, user and emoji of a reaction cannot be changed.';
-    end if;
-    if app.is_merging() then
+        if not app.is_reaction_move(old, new) then
+            raise exception using errcode = 'restrict_violation',
+                message = 'The message, user and emoji of a reaction cannot be changed.';
+        end if;
         new.changed_xid := pg_catalog.pg_current_xact_id();
         return new;
     end if;
@@ -10027,17 +10112,6 @@ CREATE TABLE app.media_removals (
     due_at timestamp with time zone NOT NULL
 );
 
-CREATE TABLE app.message_moves (
-    conversation_id uuid NOT NULL,
-    guest_id uuid NOT NULL,
-    into_id uuid,
-    base bigint DEFAULT 0 NOT NULL,
-    sent_xid xid8,
-    below bigint NOT NULL,
-    uncounted_below bigint NOT NULL,
-    CONSTRAINT message_moves_place CHECK ((((into_id IS NULL) = (sent_xid IS NULL)) AND (into_id <> conversation_id)))
-);
-
 CREATE VIEW app.sender_objects WITH (security_invoker='true') AS
  SELECT p.id,
     row_to_json(w.*) AS object
@@ -11504,6 +11578,22 @@ REVOKE ALL ON FUNCTION app.is_proven(account auth.users) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.is_reaction(emoji text) FROM PUBLIC;
 
+GRANT ALL ON TABLE public.message_reactions TO service_role;
+GRANT SELECT ON TABLE public.message_reactions TO authenticated;
+GRANT SELECT ON TABLE public.message_reactions TO postline_feed;
+
+GRANT INSERT(conversation_id) ON TABLE public.message_reactions TO authenticated;
+
+GRANT INSERT(user_id) ON TABLE public.message_reactions TO authenticated;
+
+GRANT INSERT(seq) ON TABLE public.message_reactions TO authenticated;
+
+GRANT INSERT(emoji) ON TABLE public.message_reactions TO authenticated;
+
+GRANT UPDATE(is_set) ON TABLE public.message_reactions TO authenticated;
+
+REVOKE ALL ON FUNCTION app.is_reaction_move(before public.message_reactions, after public.message_reactions) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.is_similar_word(a text, b text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.is_similar_word(a text, b text) TO authenticated;
 
@@ -11542,6 +11632,8 @@ GRANT ALL ON FUNCTION app.log_end(written pg_lsn) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.lower_ascii(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.lower_ascii(value text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.lowest_reactions(move app.message_moves, low bigint, most integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.mail_token_account(token_hash text, kinds text[]) FROM PUBLIC;
 
@@ -11626,7 +11718,7 @@ GRANT ALL ON FUNCTION app.move_message(conversation_id uuid, seq bigint) TO auth
 REVOKE ALL ON FUNCTION app.move_messages(node uuid, waits boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.move_messages(node uuid, waits boolean) TO postline_feed;
 
-REVOKE ALL ON FUNCTION app.move_reactions(from_id uuid, into_id uuid, base bigint, guest uuid, account uuid) FROM PUBLIC;
+REVOKE ALL ON FUNCTION app.move_reactions(move app.message_moves, low bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.move_recorded_mark() FROM PUBLIC;
 
@@ -11741,20 +11833,6 @@ REVOKE ALL ON FUNCTION app.queue_pushes() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.queue_pushes() TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.queue_removal() FROM PUBLIC;
-
-GRANT ALL ON TABLE public.message_reactions TO service_role;
-GRANT SELECT ON TABLE public.message_reactions TO authenticated;
-GRANT SELECT ON TABLE public.message_reactions TO postline_feed;
-
-GRANT INSERT(conversation_id) ON TABLE public.message_reactions TO authenticated;
-
-GRANT INSERT(user_id) ON TABLE public.message_reactions TO authenticated;
-
-GRANT INSERT(seq) ON TABLE public.message_reactions TO authenticated;
-
-GRANT INSERT(emoji) ON TABLE public.message_reactions TO authenticated;
-
-GRANT UPDATE(is_set) ON TABLE public.message_reactions TO authenticated;
 
 REVOKE ALL ON FUNCTION app.reactions_by(user_id uuid, conversation_id uuid, seq bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.reactions_by(user_id uuid, conversation_id uuid, seq bigint) TO authenticated;

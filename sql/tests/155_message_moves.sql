@@ -264,5 +264,52 @@ $$, $$
     values ('left', 1304::bigint, 2403::bigint, 1100::bigint), ('right', 2404, 3503, 1100), ('after', 3504, 3504, 1)
 $$, 'each message gets its reserved number');
 
+-- A guest with more reactions than the sign-in moves: 1,500 to messages of bob in a group, of which alice has set two
+-- too, and with bob 1,400 to messages of their conversation.
+create function tests.react_to_all(room text, who text, emoji text) returns void language plpgsql as $$
+begin
+    set local session_replication_role = replica;
+    insert into public.message_reactions (conversation_id, user_id, seq, emoji)
+    select m.conversation_id, tests.id(who), m.seq, react_to_all.emoji
+      from public.messages m where m.conversation_id = tests.id(room);
+    insert into public.reaction_counts as c (conversation_id, seq, counts)
+    select m.conversation_id, m.seq, jsonb_build_object(react_to_all.emoji, 1)
+      from public.messages m where m.conversation_id = tests.id(room)
+    on conflict on constraint reaction_counts_pkey do update set counts = c.counts || excluded.counts;
+    set local session_replication_role = origin;
+end $$;
+create function tests.reactions_of(room text, who text) returns bigint language sql as $$
+    select count(*) from public.message_reactions r
+     where r.conversation_id = tests.id(room) and r.user_id = tests.id(who) and r.is_set
+$$;
+create function tests.wrong_counts() returns setof text language sql as $$
+    select c.seq || ' ' || c.counts from public.reaction_counts c
+     where c.counts is distinct from (
+        select coalesce(jsonb_object_agg(n.emoji, n.number), '{}')
+          from (select r.emoji, count(*) as number from public.message_reactions r
+                 where r.conversation_id = c.conversation_id and r.seq = c.seq and r.is_set group by 1) n)
+$$;
+select tests.make_user('fan', true);
+select tests.talk('wall', 'group', array['fan', 'bob', 'alice']), tests.talk('fan bob', 'direct', array['fan', 'bob']);
+select tests.say_many('wall', 'bob', 1500), tests.say_many('fan bob', 'bob', 700);
+select tests.react_to_all('wall', 'fan', '👍'), tests.react_to_all('fan bob', 'fan', '👍'),
+       tests.react_to_all('fan bob', 'bob', '❤️');
+select tests.as('alice', format('api.react(%L, %s, ''👍'')', tests.id('wall'), seq))
+  from unnest(array[1, 1500]) seq;
+select tests.as('fan', format('api.react(%L, 7, %L, false)', tests.id('wall'), '👍'));
+select tests.age();
+select is(tests.merge('fan', 'alice'), '{"conversations":2,"messages":0}', 'merges a guest who has only reacted');
+select is(format('%s %s %s', tests.reactions_of('wall', 'alice'), tests.reactions_of('direct', 'alice'),
+                 tests.reactions_of('direct', 'bob')), '501 250 250',
+    'the sign-in moves the newest reactions, 500 in each of two conversations');
+select is(jsonb_array_length(tests.changes('alice') -> 'reactions') >= 500, true, 'the account''s devices get them');
+select is(format('%s %s', tests.move_all(), tests.left_to_move('fan')), '4 ', 'batches move the rest');
+select is(format('%s %s %s %s', tests.reactions_of('wall', 'alice'), tests.reactions_of('direct', 'alice'),
+                 tests.reactions_of('direct', 'bob'), tests.reactions_of('wall', 'fan')), '1499 700 700 0',
+    'a reaction of guest and account is one, and one that was taken back is none');
+select is_empty('select tests.wrong_counts()', 'the numbers are those of the rows');
+select is(tests.attempt('alice', format('update public.message_reactions set user_id = %L', tests.id('bob'))), '42501',
+    'nobody else moves reactions');
+
 select * from finish();
 rollback;

@@ -240,7 +240,6 @@ begin
            set wrote = true, changed_xid = excluded.changed_xid, joined_xid = excluded.joined_xid
          where not f.wrote;
     end if;
-    perform app.move_reactions(conversation_id, conversation_id, 0, guest, account);
     update public.conversation_members m
        set role = case when 'owner' in (m.role, seat.role) then 'owner'
                        when 'admin' in (m.role, seat.role) then 'admin' else 'member' end,
@@ -305,7 +304,6 @@ begin
             ) w
      where n.conversation_id = into_id and m.conversation_id = n.conversation_id and m.user_id = n.user_id;
     perform app.move_batch(from_id, guest, most);
-    perform app.move_reactions(from_id, into_id, reserved, guest, account);
 end
 $$;
 

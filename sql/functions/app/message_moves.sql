@@ -85,8 +85,9 @@ begin
 end
 $$;
 
--- Moves the next, newest messages of a row of app.message_moves: at most `most`, about 1 MiB, among 10,000 of the
--- conversation. Returns how many. Deletes the row after the last. The caller has locked the target conversation.
+-- Moves the next, newest messages of a row of app.message_moves, with the reactions to them: at most `most` of each,
+-- about 1 MiB, among 10,000 messages of the conversation. Returns how many messages. Deletes the row after the last.
+-- The caller has locked the target conversation.
 create or replace function app.move_batch(conversation_id uuid, guest_id uuid, most integer) returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -107,6 +108,7 @@ begin
         return 0;
     end if;
     lowest := case when move.into_id is null then greatest(move.below - most_read, 1) else 1 end;
+    lowest := app.lowest_reactions(move, lowest, most);
     select pg_catalog.array_agg(b.id) filter (where b.bytes_before < most_bytes),
            case when count(*) = most or bool_or(b.bytes_before >= most_bytes)
                 then min(b.seq) filter (where b.bytes_before < most_bytes) else lowest end,
@@ -133,6 +135,7 @@ begin
          where g.guest_id = move.guest_id and m.conversation_id = move.conversation_id and m.user_id = g.account_id
            and m.sent_seq < newest;
     end if;
+    perform app.move_reactions(move, next_below);
     if next_below <= 1 then
         delete from app.message_moves v
          where v.conversation_id = move.conversation_id and v.guest_id = move.guest_id;

@@ -92,10 +92,10 @@ declare
 begin
     if tg_op = 'UPDATE' and row(new.conversation_id, new.user_id, new.seq, new.emoji)
        is distinct from row(old.conversation_id, old.user_id, old.seq, old.emoji) then
-        raise exception using errcode = 'restrict_violation',
-            message = 'The message, user and emoji of a reaction cannot be changed.';
-    end if;
-    if app.is_merging() then
+        if not app.is_reaction_move(old, new) then
+            raise exception using errcode = 'restrict_violation',
+                message = 'The message, user and emoji of a reaction cannot be changed.';
+        end if;
         new.changed_xid := pg_catalog.pg_current_xact_id();
         return new;
     end if;
@@ -195,10 +195,12 @@ begin
         select from unnest(added) a join public.messages m on m.conversation_id = a.conversation_id and m.seq = a.seq
          where m.deleted_at is not null) then
         perform app.refuse_forbidden('Nobody can react to this message.');
-    -- A guest and its account can have set ten each.
-    elsif not app.is_merging() and exists (
+    elsif exists (
         select from unnest(added) a
-         where (select count(*) from public.message_reactions r
+         -- A guest that was merged and its account can have set ten each.
+         where not exists (select from unnest(removed) o
+                             join app.merged_guests g on g.guest_id = o.user_id and g.account_id = a.user_id)
+           and (select count(*) from public.message_reactions r
                  where r.conversation_id = a.conversation_id and r.user_id = a.user_id and r.seq = a.seq
                    and r.is_set) > 10) then
         perform app.refuse_forbidden('A user can set at most 10 reactions to a message.');
@@ -269,20 +271,89 @@ begin
 end
 $$;
 
--- Moves the reactions of a conversation's members to another conversation, `base` added to their numbers, or makes
--- those of a merged guest its account's. A reaction that the account has set too is one.
-create or replace function app.move_reactions(from_id uuid, into_id uuid, base bigint, guest uuid, account uuid)
-returns void
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+-- Returns true if an update of a reaction is a valid move: from a merged guest to its account, or to the reserved place
+-- of its message (message_moves.sql).
+create or replace function app.is_reaction_move(
+    before public.message_reactions, after public.message_reactions) returns boolean
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 begin
-    insert into public.message_reactions as r (conversation_id, user_id, seq, emoji, is_set, created_at)
-    select into_id, case when m.user_id = guest then account else m.user_id end, base + m.seq, m.emoji, m.is_set,
-           m.created_at
-      from public.message_reactions m
-     where m.conversation_id = from_id and (from_id <> into_id or m.user_id = guest)
-    on conflict on constraint message_reactions_pkey do update set is_set = true
-     where excluded.is_set and not r.is_set;
-    delete from public.message_reactions m
-     where m.conversation_id = from_id and (from_id <> into_id or m.user_id = guest);
+    return row(after.emoji, after.is_set, after.created_at) = row(before.emoji, before.is_set, before.created_at)
+           and (after.user_id = before.user_id or exists (
+                select from app.merged_guests g where g.guest_id = before.user_id and g.account_id = after.user_id))
+           and (row(after.conversation_id, after.seq) = row(before.conversation_id, before.seq) or exists (
+                select from app.message_moves v
+                 where v.conversation_id = before.conversation_id and v.into_id = after.conversation_id
+                   and v.base + before.seq = after.seq));
 end
 $$;
+
+-- Returns the number of a message above which at most `most` reactions move with the messages up to `high`: those of a
+-- merged guest, or all if the messages move to another conversation. Returns `low` if all above it are as few.
+create or replace function app.lowest_reactions(move app.message_moves, low bigint, most integer) returns bigint
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
+declare
+    beyond bigint;
+begin
+    if move.into_id is null then
+        select r.seq into beyond from public.message_reactions r
+         where r.conversation_id = move.conversation_id and r.user_id = move.guest_id and r.seq >= low
+           and r.seq < move.below and r.is_set
+         order by r.seq desc offset most limit 1;
+    else
+        select r.seq into beyond from public.message_reactions r
+         where r.conversation_id = move.conversation_id and r.seq >= low and r.seq < move.below and r.is_set
+         order by r.seq desc offset most limit 1;
+    end if;
+    return coalesce(beyond + 1, low);
+end
+$$;
+
+-- Moves reactions with the messages of a batch, whose numbers are at least `low`: those of a merged guest to its
+-- account, and all to the conversation to which the messages move. A reaction that the account has set too is one.
+-- Those that were taken back stay: the account's devices never had them.
+create or replace function app.move_reactions(move app.message_moves, low bigint) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
+declare
+    account uuid := (select g.account_id from app.merged_guests g where g.guest_id = move.guest_id);
+    moved bigint[];
+begin
+    if move.into_id is not null then
+        update public.message_reactions r
+           set conversation_id = move.into_id, seq = move.base + r.seq,
+               user_id = case when r.user_id = move.guest_id then account else r.user_id end
+         where r.conversation_id = move.conversation_id and r.seq >= low and r.seq < move.below and r.is_set;
+        return;
+    end if;
+    moved := array(
+        select distinct r.seq from public.message_reactions r
+         where r.conversation_id = move.conversation_id and r.user_id = move.guest_id and r.seq >= low
+           and r.seq < move.below and r.is_set);
+    if moved = '{}' then
+        return;
+    end if;
+    loop
+        begin
+            delete from public.message_reactions a
+             using public.message_reactions r
+             where r.conversation_id = move.conversation_id and r.user_id = move.guest_id and r.seq = any (moved)
+               and r.is_set and a.conversation_id = r.conversation_id and a.user_id = account and a.seq = r.seq
+               and a.emoji = r.emoji;
+            update public.message_reactions r set user_id = account
+             where r.conversation_id = move.conversation_id and r.user_id = move.guest_id and r.seq = any (moved)
+               and r.is_set;
+            exit;
+        exception when unique_violation then
+            -- The account has set one meanwhile, which the next turn finds.
+        end;
+    end loop;
+    -- The account's devices get what it has set now.
+    update public.reaction_counts c set version = c.version + 1, changed_xid = pg_catalog.pg_current_xact_id()
+     where c.conversation_id = move.conversation_id and c.seq = any (moved);
+end
+$$;
+-- A function of an earlier version.
+drop function if exists app.move_reactions(uuid, uuid, bigint, uuid, uuid);
