@@ -309,6 +309,10 @@ extension ConnectionSession {
         return try await write(function, parameters)
     }
 
+    /// The number of members charged for a change that all members of a conversation are told. The node does not know
+    /// how many there are.
+    static let membersOfConversation = 50
+
     /// Runs a write as the signed-in user, and notifies the feed.
     func write(_ function: Statement, _ parameters: [String?]) async throws(ProtocolError) -> Answer {
         let feed = service.feed

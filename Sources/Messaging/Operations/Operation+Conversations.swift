@@ -136,7 +136,8 @@ extension Operation {
                 params.uuid("conversation_id"), params.string("title"), params.withProfiles,
                 params.object("data")?.text,
                 String(!params.isGiven("data")),
-            ])
+            ],
+            members: ConnectionSession.membersOfConversation)
     }
 
     private static let addMembers = Operation(
@@ -174,7 +175,8 @@ extension Operation {
     ) { session, params throws(ProtocolError) in
         try await session.change(
             Statement("api.set_member_role", "select api.set_member_role($1::uuid, $2::uuid, $3, $4::boolean)"),
-            [params.uuid("conversation_id"), params.uuid("user_id"), params.string("role"), params.withProfiles])
+            [params.uuid("conversation_id"), params.uuid("user_id"), params.string("role"), params.withProfiles],
+            members: ConnectionSession.membersOfConversation)
     }
 }
 

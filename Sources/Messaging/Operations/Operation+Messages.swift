@@ -99,7 +99,10 @@ extension Operation {
                 params.uuid("conversation_id"), params.digits("seq"), params.string("content"),
                 params.uuids("mentions"), params.optionalBool("mentions_everyone"), params.object("data")?.text,
                 String(!params.isGiven("data")),
-            ])
+            ],
+            // Each member is told how many unread messages mention it.
+            members: params.isGiven("mentions") || params.isGiven("mentions_everyone")
+                ? ConnectionSession.membersOfConversation : 1)
     }
 
     private static let react = Operation(
@@ -155,7 +158,8 @@ extension Operation {
     ) { session, params throws(ProtocolError) in
         try await session.change(
             Statement("api.pin_message", "select api.pin_message($1::uuid, $2::bigint, $3::boolean)"),
-            [params.uuid("conversation_id"), params.digits("seq"), String(params.bool("is_pinned"))])
+            [params.uuid("conversation_id"), params.digits("seq"), String(params.bool("is_pinned"))],
+            members: ConnectionSession.membersOfConversation)
     }
 
     private static let delete = Operation(

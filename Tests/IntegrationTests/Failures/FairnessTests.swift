@@ -223,6 +223,20 @@ struct FairnessTests {
         }
     }
 
+    @Test("an edit that sets mentions, which all members are told, counts as five changes")
+    func mentionEdits() async throws {
+        try await withNode(NodeSettings(rates: .withoutRefill)) { node in
+            let alice = try await node.signedIn(.alice)
+            let seq = try #require(try await alice.send("short", to: Room.aliceBob)["seq"])
+            let edit: JSONObject = ["conversation_id": .string(Room.aliceBob), "seq": seq, "content": "changed"]
+            let burst = Rates().sendBurst
+            for _ in 1...burst - 5 { try await alice.call("messages.edit", edit) }
+            let mentioning = JSONObject(edit.members + [.init(name: "mentions", value: [])])
+            try await alice.call("messages.edit", mentioning)
+            try await alice.refused(.rateLimited, "messages.edit", edit)
+        }
+    }
+
     // A5
     @Test("adding a user to a group does not block its own changes")
     func openTransaction() async throws {
