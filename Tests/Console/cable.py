@@ -13,6 +13,8 @@ class Cable:
         self._drops_responses = False
         self._lock = threading.Lock()
         self._sockets = set()
+        self.received = 0
+        """The number of reads that have forwarded something to the browser."""
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
@@ -68,6 +70,7 @@ class Cable:
             while data := source.recv(65536):
                 if not (is_answer and self._drops_responses):
                     sink.sendall(data)
+                    self.received += is_answer
         except OSError:
             pass
         _end(source)

@@ -4,6 +4,7 @@ import os
 import subprocess
 import unittest
 
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -77,6 +78,19 @@ class ConsoleTests(ConsoleCase):
         alice.open(ALPS)
         alice.until(lambda: new in alice.texts(".sender"), "the new name above old messages")
         self.assertNotIn(old, "".join(alice.texts("#app")))
+
+    def test_a_message_that_arrives_during_a_click_does_not_undo_it(self):
+        alice = self.browser(ALICE)
+        title = name_of(BOB)
+        alice.open(title)
+        ActionChains(alice.driver).click_and_hold(alice.row(ALPS)).perform()
+        received = alice.cable.received
+        psql("""insert into public.messages (conversation_id, sender_id, client_id, content)
+                select c.id, p.id, gen_random_uuid(), :'text' from public.conversations c, public.user_profiles p
+                 where c.title = :'title' and p.username = 'bob'""", text=token(), title=ALPS)
+        alice.until(lambda: alice.cable.received > received, "the message received")
+        ActionChains(alice.driver).release().perform()
+        alice.until(lambda: alice.title() == ALPS, "the conversation open")
 
     def test_a_cut_connection_loses_and_duplicates_no_message(self):
         self.may_lose_connections = True

@@ -14,6 +14,7 @@ import { announce, toast } from './notice.js'
 import { notify } from './notifications.js'
 import { learned, place } from './picture-place.js'
 import { Pictures } from './pictures.js'
+import { afterPress } from './press.js'
 import { Shell } from './shell.js'
 import { SignInView } from './signin-view.js'
 import { Start } from './start.js'
@@ -65,7 +66,7 @@ function schedule() {
   if (isScheduled) return
   isScheduled = true
   // A hidden page gets no frames, but its title and icon have the number of unread messages.
-  if (document.visibilityState === 'visible') requestAnimationFrame(render)
+  if (document.visibilityState === 'visible') requestAnimationFrame(() => afterPress(render))
   else setTimeout(render, 100)
 }
 
