@@ -65,6 +65,12 @@ final class Store: Sendable {
         return [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode.primaryResultCode)
     }
 
+    /// Returns true for an error of a store that another task has closed.
+    static func isClosed(_ error: any Error) -> Bool {
+        // GRDB, `DatabaseReader.close()`: later accesses throw this code.
+        (error as? DatabaseError)?.resultCode.primaryResultCode == .SQLITE_MISUSE
+    }
+
     /// Sets a damaged file aside, and creates a new one with its readable unsynced data.
     static func replaceDamaged(_ folder: URL, _ userID: User.ID) throws {
         let url = url(folder, userID)

@@ -5,6 +5,8 @@ extension PostlineError {
         case let error as PostlineError: self = error
         case is CancellationError: self.init(.cancelled, "The task was cancelled.", isRetryable: true)
         case is EncodingError: self.init(.invalidParams, "The values cannot be encoded as JSON: \(error)")
+        case _ where Store.isClosed(error):
+            self.init(.signedOut, "The user has signed out, or has signed in again, meanwhile.")
         default: self.init(.storeUnusable, "The data on this device cannot be read or written: \(error)")
         }
     }

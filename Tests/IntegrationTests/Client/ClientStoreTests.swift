@@ -1,8 +1,9 @@
 import BoundedWait
 import Foundation
 import GRDB
-import Postline
 import Testing
+
+@testable import Postline
 
 @Suite("Client store damage")
 @MainActor
@@ -140,6 +141,21 @@ struct ClientStoreTests {
                     try await chat.send("behind it")
                     try await device.waitUntil("the sent message") { _ in chat.messages.last?.delivery == .sent }
                 }
+            }
+        }
+    }
+
+    @Test("reads and writes of a store that is closed meanwhile throw signed_out")
+    func closed() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "postline-store-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let store = try Store(folder: folder, userID: .alice)
+        try store.close(erasing: false)
+        for access in [{ try await store.read { _ in } }, { try await store.write { _ in } }] {
+            await #expect {
+                try await convertingErrors(access)
+            } throws: { error in
+                (error as? PostlineError)?.code == .signedOut
             }
         }
     }
