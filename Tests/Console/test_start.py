@@ -105,8 +105,8 @@ class StartTests(ConsoleCase):
         alice.one("#app[data-state='signed_in']")
 
     def choose(self, browser, name):
-        browser.until(lambda: any(name in text for text in browser.texts(".person-button")), name)
-        next(each for each in browser.all(".person-button") if name in each.text).click()
+        browser.click_on(
+            lambda: next((each for each in browser.all(".person-button") if name in each.text), None), name)
 
     def type_in_one_window(self, one, other):
         """Checks that text typed in one window appears in the other without a click."""
