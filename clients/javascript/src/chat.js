@@ -1,5 +1,6 @@
 import { PostlineError } from './errors.js'
 import { MessageViews } from './message-views.js'
+import { checkEdit, checkIsMessage, checkMessage } from './names.js'
 import { messagePicture } from './picture.js'
 import { messageKey, messageRange } from './storage.js'
 
@@ -247,12 +248,13 @@ export class Chat {
    * server has it.
    *
    * @param {string} content 1 to 8,000 characters, or none with an attachment or of the kind `custom`. The server
-   *   refuses other lengths.
+   *   refuses longer ones.
    * @param {SendOptions} [options] More params of `messages.send`, such as `reply_to_seq`, `mentions` or `attachment`.
    * @returns {Promise<string>} The message's id.
-   * @throws {PostlineError} `signed_out`, `store_unusable`
+   * @throws {PostlineError} `invalid_params` for an unknown option or an empty content; `signed_out`, `store_unusable`
    */
-  send(content, options = {}) {
+  async send(content, options = {}) {
+    checkMessage('send', content, options)
     return this.#queueMessage({ content, ...options.attachment && { kind: 'image' }, ...options })
   }
 
@@ -266,6 +268,7 @@ export class Chat {
    * @throws {PostlineError} `invalid_params` if the file is no picture; `signed_out`, `store_unusable`.
    */
   async sendPicture(file, options = {}) {
+    checkMessage('sendPicture', options.content ?? '', { kind: 'image', ...options })
     const picture = file instanceof Blob ? await messagePicture(file) : file
     // What is stored is sent after every start, so nothing else may be.
     if (!(picture?.blob instanceof Blob)) {
@@ -291,9 +294,13 @@ export class Chat {
    * @param {MessageView} message
    * @param {string} content
    * @param {EditOptions} [options] Other mentions or data; those that are left out stay.
-   * @throws {PostlineError} `not_found` if the server does not have the message yet; `signed_out`, `store_unusable`.
+   * @throws {PostlineError} `not_found` if the server does not have the message yet; `invalid_params`, `signed_out`,
+   *   `store_unusable`.
    */
-  edit(message, content, options = {}) { return this.#queue('messages.edit', message, { content, ...options }) }
+  async edit(message, content, options = {}) {
+    checkEdit(content, options)
+    await this.#queue('messages.edit', message, { content, ...options })
+  }
 
   /**
    * Sets a reaction of the user to a message, or takes it back.
@@ -301,7 +308,8 @@ export class Chat {
    * @param {MessageView} message
    * @param {string} emoji
    * @param {boolean} [isSet]
-   * @throws {PostlineError} `not_found` if the server does not have the message yet; `signed_out`, `store_unusable`.
+   * @throws {PostlineError} `not_found` if the server does not have the message yet; `invalid_params`, `signed_out`,
+   *   `store_unusable`.
    */
   react(message, emoji, isSet = true) { return this.#queue('messages.react', message, { emoji, is_set: isSet }) }
 
@@ -310,7 +318,8 @@ export class Chat {
    *
    * @param {{ seq: number | null }} message
    * @param {boolean} [isPinned]
-   * @throws {PostlineError} `not_found` if the server does not have the message yet; `signed_out`, `store_unusable`.
+   * @throws {PostlineError} `not_found` if the server does not have the message yet; `invalid_params`, `signed_out`,
+   *   `store_unusable`.
    */
   pin(message, isPinned = true) { return this.#queue('messages.pin', message, { is_pinned: isPinned }) }
 
@@ -319,8 +328,10 @@ export class Chat {
    * @param {{ seq: number | null }} message
    * @param {object} params
    */
-  async #queue(method, { seq }, params) {
+  async #queue(method, message, params) {
+    checkIsMessage(method.replace('messages.', ''), message)
     const user = await this.#requireUser()
+    const { seq } = message
     if (seq === null) throw new PostlineError('not_found', 'The message is not sent yet.')
     await user.queue(method, this.id, { conversation_id: this.id, seq, ...params })
   }
@@ -332,6 +343,7 @@ export class Chat {
    * @throws {PostlineError} `signed_out`, `store_unusable`
    */
   async delete(message) {
+    checkIsMessage('delete', message)
     if (message.seq === null) return this.discard(message)
     await this.#queue('messages.delete', message, {})
   }

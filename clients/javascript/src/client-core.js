@@ -64,7 +64,10 @@ export class ClientCore {
   /** @param {import('./client.js').ClientOptions} options */
   constructor(options) {
     const { url, storage = memoryStorage(), WebSocket = globalThis.WebSocket, onLine, mediaURL, tabs } = options
-    if (!WebSocket) throw new TypeError('There is no global WebSocket: pass one as the option WebSocket.')
+    if (!WebSocket) {
+      const message = 'There is no global WebSocket: pass one as the option WebSocket, such as that of the package ws.'
+      throw new PostlineError('invalid_params', message, { field: 'WebSocket' })
+    }
     this.storage = storage
     this.connectionOptions = { url: lineURL(url), WebSocket, onLine }
     this.mediaURL = mediaURL

@@ -1,6 +1,6 @@
 import { ClientCore } from './client-core.js'
 import { PostlineError } from './errors.js'
-import { checkNames, clientOptions, credentialNames } from './names.js'
+import { checkID, checkNames, clientOptions, credentialNames } from './names.js'
 import { avatarPicture } from './picture.js'
 import { PictureURLs } from './picture-urls.js'
 import { requestTokens, signInWith } from './sign-in.js'
@@ -51,7 +51,8 @@ export class PostlineClient {
 
   /**
    * @param {ClientOptions} options
-   * @throws {PostlineError} `invalid_params` if an option is unknown or `url` is missing.
+   * @throws {PostlineError} `invalid_params` if an option is unknown, `url` is missing or no URL, or there is no
+   *   WebSocket.
    */
   constructor(options) {
     checkNames('PostlineClient', options, clientOptions)
@@ -163,8 +164,12 @@ export class PostlineClient {
    * Returns the chat of a conversation. The same conversation has the same object.
    *
    * @param {string} conversationID
+   * @throws {PostlineError} `invalid_params` if it is no id.
    */
-  chat(conversationID) { return this.#core.chats.get(conversationID, this.#core.user) }
+  chat(conversationID) {
+    checkID('conversationID', conversationID)
+    return this.#core.chats.get(conversationID, this.#core.user)
+  }
 
   // The account.
 

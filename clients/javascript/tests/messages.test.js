@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { PostlineClient, PostlineError } from '../src/index.js'
 import { isLive, makeClient, makeConversation, makeUser, password, shows, until } from './support/client.js'
 import { startDevWorld } from './support/dev-world.js'
 
@@ -47,6 +48,30 @@ describe('Messages', () => {
     await annChat.delete(await shows(annChat, 'Hello', 'sent'))
     const deleted = await until(benChat, () => benChat.messages.find((message) => message.deleted_at), 'deleted')
     assert.equal(deleted.content, null)
+  })
+
+  test('mistakes of the app are errors of its calls, and queue nothing', async (t) => {
+    const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
+    const [chat] = await makeConversation(ann, ben)
+    await chat.send('Hello')
+    const sent = await shows(chat, 'Hello', 'sent')
+    const mistakes = [
+      [() => chat.send(''), 'content'], [() => chat.send(5), 'content'],
+      [() => chat.send('x', { replyTo: 1 }), 'replyTo'], [() => chat.send('x', { reply_to_seq: '1' }), 'reply_to_seq'],
+      [() => chat.edit(sent, null), 'content'],
+      [() => chat.edit(sent, 'x', { kind: 'image' }), 'kind'], [() => chat.edit(undefined, 'x'), 'message'],
+      [() => chat.react(undefined, '👍'), 'message'], [() => chat.pin({}), 'message'],
+      [() => chat.delete(undefined), 'message'], [async () => ann.chat('Ben'), 'conversationID'],
+      [async () => new PostlineClient({ url: 'banana', WebSocket: class {} }), 'url'],
+    ]
+    for (const [call, field] of mistakes) {
+      await assert.rejects(call, (error) => {
+        assert.ok(error instanceof PostlineError, String(error))
+        return error.code === 'invalid_params' && error.field === field
+      })
+    }
+    assert.equal(ann.pendingCount + ann.refusedChanges.length, 0)
+    assert.equal(chat.messages.length, 1)
   })
 
   test('replies, mentions and data reach the other user', async (t) => {
