@@ -53,6 +53,22 @@ struct ChatModelTests {
         #expect(outputs.count == 3)
     }
 
+    @Test("announces a message once it has arrived, not when its number has")
+    func numberFirst() {
+        var scene = Scene()
+        var model = Fixture.model(scene)
+        scene.say("three")
+        let message = scene.messages[Fixture.direct]?.popLast()
+        #expect(model.handle(.shows(scene.shown)).isEmpty)
+        if let message { scene.messages[Fixture.direct]?.append(message) }
+        let outputs = model.handle(.shows(scene.shown))
+        guard case .notice(.news(.message(let shown)))? = outputs.first else {
+            Issue.record("the message is not announced")
+            return
+        }
+        #expect(shown.content == "three")
+    }
+
     @Test("announces and marks new messages after a restore lowered the numbers")
     func restored() {
         var scene = Scene()

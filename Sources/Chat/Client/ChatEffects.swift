@@ -73,11 +73,17 @@ struct ChatEffects {
         switch action {
         case .create(let title, let who):
             report(.opened(conversationID: try await client.createGroup(title, with: try await ids(of: who))))
-        case .add(let who, let id): try await client.addMembers(try await ids(of: who), to: id)
+        // What has changed is shown when it arrives.
+        case .add(let who, let id):
+            let ids = try await ids(of: who).filter { member($0, of: id) == nil }
+            if ids.isEmpty { return report(.done("All of them are members already.")) }
+            try await client.addMembers(ids, to: id)
         case .remove(let userID, let id): try await client.removeMember(userID, from: id)
         case .leave(let id): try await client.leaveGroup(id)
         case .rename(let id, let title): try await client.renameGroup(id, to: title)
-        case .setRole(let role, let userID, let id): try await client.setRole(role, of: userID, in: id)
+        case .setRole(let role, let userID, let id):
+            if member(userID, of: id)?.role == role { return report(.done("They have that role already.")) }
+            try await client.setRole(role, of: userID, in: id)
         case .mute(let id, let minutes):
             let until = minutes.map { Date(timeIntervalSinceNow: Double($0) * 60) }
             try await client.mute(id, until: until)
@@ -87,6 +93,10 @@ struct ChatEffects {
             try await client.unmute(id)
             report(.done("Pushes tell you of this conversation again."))
         }
+    }
+
+    private func member(_ userID: User.ID, of id: Conversation.ID) -> Conversation.Member? {
+        client.conversations.first { $0.id == id }?.members.first { $0.userID == userID }
     }
 
     private func perform(_ action: PictureAction) async throws {

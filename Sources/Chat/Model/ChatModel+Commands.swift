@@ -68,7 +68,7 @@ extension ChatModel {
         case .discard(let number): return onRefused(number) { .discard($0) }
         case .quit: return [.effect(.quit(saying: nil))]
         case .incomplete(let usage): return [.notice(.failed("Usage: \(usage)"))]
-        case .unknown(let name): return [.notice(.failed("There is no command /\(name). /help lists them."))]
+        case .unknown(let name): return [.notice(.failed("There is no command /\(name). /help lists the commands."))]
         }
     }
 

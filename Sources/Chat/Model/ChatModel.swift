@@ -175,10 +175,13 @@ struct ChatModel: Sendable {
             lastAnnounced[id] = from
             guard conversation.lastSeq > from else { return [] }
             followed.insert(id)
-            guard let messages = shown.chats[id]?.messages else { return [] }
+            // A response to a change of the group has the number of its message, which arrives later.
+            guard let messages = shown.chats[id]?.messages,
+                let newest = messages.last(where: { $0.seq != nil })?.seq, newest >= conversation.lastSeq
+            else { return [] }
             lastAnnounced[id] = conversation.lastSeq
             let new = messages.filter { $0.seq.map { $0 > from } ?? false }
-            let skipped = (new.first?.seq ?? conversation.lastSeq + 1) - from - 1
+            let skipped = (new.first?.seq ?? from + 1) - from - 1
             return (skipped > 0 ? [.skipped(conversationID: id, count: skipped)] : []) + new.map(ChatUpdate.message)
         }
     }
