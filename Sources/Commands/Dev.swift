@@ -30,6 +30,7 @@ struct Dev: AsyncParsableCommand {
         try await CommandFailure.reported {
             let settings = try Settings(options)
             try settings.requireNoDatabase()
+            try await settings.requireFreePorts()
             let isNew = try Self.requireWorld(directory)
             let wasThere = FileManager.default.fileExists(atPath: directory)
             // The world's URL is complete. libpq would take missing parts from the environment.

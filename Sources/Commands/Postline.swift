@@ -75,14 +75,19 @@ struct Postline: AsyncParsableCommand {
         return ["postline", name].compactMap(\.self).joined(separator: " ")
     }
 
-    /// Returns an error with the nearest command if the first words name none, and whether it belongs to `admin`.
+    /// Returns an error if the first words name no command, and whether it belongs to `admin`: the nearest command, or
+    /// the place of an option that precedes the command.
     ///
     /// The parser would report the options after an unknown command instead.
     static func unknownCommand(in words: [String]) -> (sentence: String, isAdmin: Bool)? {
         let (command, rest) = command(namedBy: words)
         let names = command.configuration.subcommands.map(name)
-        guard let word = rest.first, !names.isEmpty, !word.hasPrefix("-"), word != "help" else { return nil }
+        guard let word = rest.first, !names.isEmpty, word != "help" else { return nil }
         let path = (["postline"] + words.prefix(rest.startIndex)).joined(separator: " ")
+        if word.hasPrefix("-") {
+            guard let next = rest.first(where: names.contains) else { return nil }
+            return ("\(word) belongs after the command: `\(path) \(next) … \(word) …`.", rest.startIndex > 0)
+        }
         let hint =
             Suggestion.nearest(to: word, among: names).map { "Did you mean '\($0)'?" }
             ?? "`\(path) --help` lists the commands."

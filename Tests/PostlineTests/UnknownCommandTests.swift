@@ -14,6 +14,11 @@ struct UnknownCommandTests {
                 ["admin", "disabel", "--directory", "x"],
                 "`postline admin` has no command 'disabel'. Did you mean 'disable'?", true
             ),
+            (
+                ["admin", "--directory", "x", "user", "alice"],
+                "--directory belongs after the command: `postline admin user … --directory …`.", true
+            ),
+            (["--port", "7000", "dev"], "--port belongs after the command: `postline dev … --port …`.", false),
         ])
     func nearest(words: [String], sentence: String, isAdmin: Bool) {
         let unknown = Postline.unknownCommand(in: words)

@@ -36,11 +36,18 @@ struct DevTests {
         let parent = FileManager.default.temporaryDirectory.appending(path: "dev-\(UUID().uuidString.prefix(8))").path
         try FileManager.default.createDirectory(atPath: "\(parent)/empty", withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: parent) }
-        try await withNode { node in
+        try await withTwoNodes { node, other in
             for directory in ["\(parent)/new", "\(parent)/empty"] {
                 let refused = try await Command.run(["dev", "--directory", directory, "--port", "\(node.port)"])
                 #expect(refused.status != 0 && refused.errors.contains("\(node.port)"), "\(refused.errors)")
             }
+            let both = try await Command.run([
+                "dev", "--directory", "\(parent)/new", "--port", "\(node.port)", "--http-port", "\(other.port)",
+                "--operations-port", "0",
+            ])
+            #expect(
+                both.errors == "postline: In use by another program: port \(node.port), port \(other.port). "
+                    + "Stop what listens there, or set --port, --http-port to others.\n")
             let weak = try await Command.run(["dev", "--directory", "\(parent)/new", "--jwt-secret", "short"])
             #expect(weak.status == 78)
             #expect(try FileManager.default.contentsOfDirectory(atPath: parent) == ["empty"])
