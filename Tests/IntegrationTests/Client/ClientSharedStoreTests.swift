@@ -230,7 +230,7 @@ struct ClientSharedStoreTests {
                 for _ in 0..<2 {
                     do {
                         try await app.request("accessToken")
-                    } catch let failure as ClientProcess.Failure where ["offline", "signed_out"].contains(failure.code) {
+                    } catch let failure as ClientProcess.Failure where failure.code == "offline" {
                         // On a busy machine the server ends a connection before its renewal.
                     }
                     swap(&app, &other)
