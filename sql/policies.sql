@@ -461,7 +461,7 @@ grant execute on function
     app.is_member(uuid), app.my_message(uuid, bigint), app.message_page(uuid, bigint, bigint, integer),
     app.move_message(uuid, bigint), app.sender_of(uuid), app.split_full_name(text),
     app.is_first_sent(uuid, uuid, text, text, jsonb, bigint, jsonb), app.mentioned_members(uuid, uuid[]),
-    app.set_pin(uuid, bigint, boolean), app.set_conversation_data(uuid, jsonb),
+    app.lock_membership(uuid), app.set_pin(uuid, bigint, boolean), app.set_conversation_data(uuid, jsonb),
     app.seen_reactions(uuid, bigint, bigint, pg_snapshot, pg_snapshot),
     app.set_reaction(uuid, bigint, text, boolean),
     app.conversations_with_reactions(pg_snapshot, uuid[]),

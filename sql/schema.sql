@@ -1743,11 +1743,7 @@ declare
     me uuid := app.caller();
     time timestamptz := app.checked_time('until', until);
 begin
-    if not exists (
-        select from public.conversation_members m
-         where m.conversation_id = mute_conversation.conversation_id and m.user_id = me) then
-        perform app.refuse_hidden('There is no such conversation.');
-    end if;
+    perform app.lock_membership(mute_conversation.conversation_id);
     -- In another time zone it may be a year later.
     if time >= '10000-01-01T00:00:00Z' then
         perform app.refuse_param('until', '"until" must be from 1970 to 9999.');
@@ -1879,22 +1875,35 @@ CREATE FUNCTION app.set_reaction(conversation_id uuid, seq bigint, emoji text, i
 declare
     me uuid := app.caller();
     reactions public.reaction_counts;
+    is_change boolean;
 begin
     if is_set then
         insert into public.message_reactions as r (conversation_id, user_id, seq, emoji)
         values (set_reaction.conversation_id, me, set_reaction.seq, set_reaction.emoji)
         on conflict on constraint message_reactions_pkey do update set is_set = true where not r.is_set;
+        is_change := found;
     else
         update public.message_reactions r set is_set = false
          where r.conversation_id = set_reaction.conversation_id and r.user_id = me and r.seq = set_reaction.seq
            and r.emoji = set_reaction.emoji and r.is_set;
-        if not found and not exists (
+        is_change := found;
+        if not is_change and not exists (
             select from public.messages m
               join public.conversation_members c
                 on c.conversation_id = m.conversation_id and c.user_id = me and not c.is_deleted
              where m.conversation_id = set_reaction.conversation_id and m.seq = set_reaction.seq) then
             perform app.refuse_hidden('There is no such message.');
         end if;
+    end if;
+    -- The changed row tells the user's devices all of its reactions to the message: those that were taken back before
+    -- are needed no longer.
+    if is_change and exists (
+        select from public.message_reactions r
+         where r.conversation_id = set_reaction.conversation_id and r.user_id = me and r.seq = set_reaction.seq
+           and r.emoji <> set_reaction.emoji and not r.is_set) then
+        delete from public.message_reactions r
+         where r.conversation_id = set_reaction.conversation_id and r.user_id = me and r.seq = set_reaction.seq
+           and r.emoji <> set_reaction.emoji and not r.is_set;
     end if;
     select c.* into reactions from public.reaction_counts c
      where c.conversation_id = set_reaction.conversation_id and c.seq = set_reaction.seq;
@@ -2321,11 +2330,7 @@ declare
     me uuid := app.caller();
     mark bigint;
 begin
-    select m.last_read_seq into mark from public.conversation_members m
-     where m.conversation_id = set_conversation.conversation_id and m.user_id = me;
-    if not found then
-        perform app.refuse_hidden('There is no such conversation.');
-    end if;
+    mark := app.lock_membership(set_conversation.conversation_id);
     insert into public.conversation_mutes as x (conversation_id, user_id, marked_unread_seq, archived_at, pinned_at)
     select set_conversation.conversation_id, me, case when is_marked_unread then mark end,
            case when is_archived then pg_catalog.now() end, case when is_pinned then pg_catalog.now() end
@@ -3563,7 +3568,10 @@ declare
          where c.changed_xid >= oldest order by c.changed_xid limit most);
 begin
     return case when pg_catalog.cardinality(changed) = most then mine
-                else array(select m.id from unnest(mine) as m (id) where m.id = any (changed)) end;
+                -- Another's conversations are not told apart.
+                else array(select m.id from unnest(mine) as m (id)
+                             join public.conversation_members o on o.conversation_id = m.id and o.user_id = auth.uid()
+                            where m.id = any (changed)) end;
 end
 $$;
 
@@ -3782,6 +3790,17 @@ CREATE FUNCTION app.json_bytes(value jsonb) RETURNS bigint
  SELECT octet_length((json_strip_nulls((replace((value)::text, 'null'::text, 'true'::text))::json))::text) AS octet_length;
 END;
 
+CREATE FUNCTION app.json_flaw(value jsonb) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT
+         CASE
+             WHEN jsonb_path_exists(value, 'strict $.**{128}?(@.type() == "array" || @.type() == "object")'::jsonpath) THEN 'is nested more than 128 deep'::text
+             WHEN app.has_huge_number(value) THEN 'has a number that is out of range'::text
+             ELSE NULL::text
+         END AS "case";
+END;
+
 CREATE FUNCTION app.max_data_bytes() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
@@ -3794,7 +3813,7 @@ CREATE FUNCTION app.data_error(data jsonb) RETURNS text
  SELECT
          CASE
              WHEN (jsonb_typeof(data) <> 'object'::text) THEN '"data" must be an object.'::text
-             WHEN app.has_huge_number(data) THEN '"data" has a number that is out of range.'::text
+             WHEN (app.json_flaw(data) IS NOT NULL) THEN (('"data" '::text || app.json_flaw(data)) || '.'::text)
              WHEN (app.json_bytes(data) > app.max_data_bytes()) THEN '"data" must be at most 4 KiB of JSON.'::text
              ELSE NULL::text
          END AS "case";
@@ -4646,6 +4665,22 @@ begin
     if role is null then
         perform app.refuse_hidden('There is no such conversation.');
     end if;
+end
+$$;
+
+CREATE FUNCTION app.lock_membership(conversation_id uuid) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    mark bigint;
+begin
+    select m.last_read_seq into mark from public.conversation_members m
+     where m.conversation_id = lock_membership.conversation_id and m.user_id = auth.uid() for key share;
+    if not found then
+        perform app.refuse_hidden('There is no such conversation.');
+    end if;
+    return mark;
 end
 $$;
 
@@ -6429,6 +6464,9 @@ CREATE FUNCTION app.record_mute_change() RETURNS trigger
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
+    if new.muted_until > '9999-12-31 00:00:00+00' then
+        new.muted_until := '9999-12-31 00:00:00+00';
+    end if;
     new.changed_xid := pg_catalog.pg_current_xact_id();
     return new;
 end
@@ -6832,6 +6870,10 @@ $$;
 CREATE FUNCTION app.remove_reactions(conversation_id uuid, seq bigint) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
     AS $$
 begin
     insert into public.reaction_counts (conversation_id, seq, counts)
@@ -6841,8 +6883,12 @@ begin
         delete from public.reaction_counts c
          where c.conversation_id = remove_reactions.conversation_id and c.seq = remove_reactions.seq;
     else
+        -- Each has an index of its own.
         delete from public.message_reactions r
-         where r.conversation_id = remove_reactions.conversation_id and r.seq = remove_reactions.seq;
+         where r.conversation_id = remove_reactions.conversation_id and r.seq = remove_reactions.seq and r.is_set;
+        delete from public.message_reactions r
+         where r.conversation_id = remove_reactions.conversation_id and r.seq = remove_reactions.seq
+           and not r.is_set;
     end if;
 end
 $$;
@@ -7987,6 +8033,8 @@ begin
     insert into public.conversation_mutes as x (conversation_id, user_id)
     select m.conversation_id, m.user_id from public.conversation_members m
      where m.conversation_id = tell_own_conversation.conversation_id and m.user_id = tell_own_conversation.user_id
+       -- A member that is being removed has none.
+       for key share
     on conflict on constraint conversation_mutes_pkey do update set muted_until = x.muted_until;
 end
 $$;
@@ -8430,8 +8478,8 @@ begin
     end if;
     -- Preferences that exceed the bound, which was once counted differently, may shrink.
     if tg_op = 'INSERT' or new.preferences is distinct from old.preferences then
-        if app.has_huge_number(new.preferences) then
-            perform app.refuse_param('preferences', '"preferences" has a number that is out of range.');
+        if app.json_flaw(new.preferences) is not null then
+            perform app.refuse_param('preferences', '"preferences" ' || app.json_flaw(new.preferences) || '.');
         elsif app.json_bytes(new.preferences) > greatest(16384, app.json_bytes(old.preferences) - 1) then
             perform app.refuse_param('preferences', '"preferences" must be at most 16 KiB of JSON.');
         end if;
@@ -8513,8 +8561,8 @@ begin
         if pg_catalog.jsonb_typeof(new.attributes) is distinct from 'object' then
             perform app.refuse_param('attributes', '"attributes" must be an object.');
         -- Checked first: a number takes few bytes in storage and many in text.
-        elsif app.has_huge_number(new.attributes) then
-            perform app.refuse_param('attributes', '"attributes" has a number that is out of range.');
+        elsif app.json_flaw(new.attributes) is not null then
+            perform app.refuse_param('attributes', '"attributes" ' || app.json_flaw(new.attributes) || '.');
         elsif pg_catalog.octet_length(new.attributes::text)
            > greatest(32768, pg_catalog.octet_length(old.attributes::text) - 1) then
             perform app.refuse_param('attributes', '"attributes" must be at most 32 KiB of JSON.');
@@ -8603,9 +8651,8 @@ begin
     new.last_read_seq := greatest(old.last_read_seq, least(new.last_read_seq, newest));
     if new.last_read_seq <> old.last_read_seq then
         new.changed_xid := pg_catalog.pg_current_xact_id();
-        -- Clients know the number of unread mentions if nothing is unread.
-        if new.last_read_seq < newest and app.unread_mentions(old.conversation_id, old.user_id, old.last_read_seq) > 0
-        then
+        -- Also if nothing is unread now: another message may come first.
+        if app.unread_mentions(old.conversation_id, old.user_id, old.last_read_seq) > 0 then
             perform app.tell_own_conversation(old.conversation_id, old.user_id);
         end if;
     end if;
@@ -9479,7 +9526,8 @@ CREATE FUNCTION feed.own_numbers(conversation_id uuid, members uuid[], marks big
     select array_agg(n.muted_until order by n.place) || array_agg(n.unread_mentions order by n.place)
            || array_agg(n.flags order by n.place)
       from (select m.place,
-                   case when x.muted_until > now() then (extract(epoch from x.muted_until) * 1000000)::bigint
+                   case when x.muted_until > now() then (extract(epoch from least(
+                            x.muted_until, timestamptz '9999-12-31 00:00:00+00')) * 1000000)::bigint
                         else 0 end as muted_until,
                    app.unread_mentions(own_numbers.conversation_id, m.id, m.mark) as unread_mentions,
                    (case when x.marked_unread_seq >= m.mark then 1 else 0 end
@@ -10530,6 +10578,8 @@ CREATE INDEX message_reactions_changed_xid ON public.message_reactions USING btr
 
 CREATE INDEX message_reactions_message ON public.message_reactions USING btree (conversation_id, seq, created_at, user_id, emoji) WHERE is_set;
 
+CREATE INDEX message_reactions_taken_back ON public.message_reactions USING btree (conversation_id, seq) WHERE (NOT is_set);
+
 CREATE INDEX messages_changed_xid ON public.messages USING btree (changed_xid);
 
 CREATE UNIQUE INDEX messages_client_id_key ON public.messages USING btree (conversation_id, sender_id, client_id) WHERE (client_id IS NOT NULL);
@@ -11471,6 +11521,8 @@ REVOKE ALL ON FUNCTION app.has_huge_number(value jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.json_bytes(value jsonb) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.json_flaw(value jsonb) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.max_data_bytes() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.data_error(data jsonb) FROM PUBLIC;
@@ -11623,6 +11675,9 @@ GRANT ALL ON FUNCTION app.live_page(epoch text, since pg_snapshot, until pg_snap
 
 REVOKE ALL ON FUNCTION app.lock_conversation(conversation_id uuid, OUT kind text, OUT role text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.lock_conversation(conversation_id uuid, OUT kind text, OUT role text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.lock_membership(conversation_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.lock_membership(conversation_id uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.locked_caller(if_version bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.locked_caller(if_version bigint) TO authenticated;

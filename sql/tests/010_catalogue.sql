@@ -68,7 +68,8 @@ select set_eq($$
      where n.nspname in ('public', 'app', 'api', 'rest', 'accounts', 'feed', 'admin') and p.prosecdef
        and has_function_privilege('authenticated', p.oid, 'execute')
 $$, array['app.move_message', 'app.create_media', 'app.epoch', 'app.set_member_role', 'app.is_member',
-    'app.lock_conversation', 'app.create_group', 'app.is_manager', 'app.message_page', 'app.my_conversations',
+    'app.lock_conversation', 'app.lock_membership', 'app.create_group', 'app.is_manager', 'app.message_page',
+    'app.my_conversations',
     'app.my_groups', 'app.my_message', 'app.presence_visibility', 'app.changes_since', 'app.record_ended_transactions',
     'app.register_device', 'app.ensure_participants', 'app.split_full_name', 'app.standby_snapshot',
     'app.presence_visible_users', 'app.shared_presence', 'app.complete_attachment', 'app.is_first_sent',

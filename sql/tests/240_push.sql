@@ -155,6 +155,11 @@ select is(answer, 'null'::jsonb, 'an expired mute is null in ' || place)
         '$.conversations[*] ? (@.id == $id).muted_until', jsonb_build_object('id', tests.id('direct')))),
     ('what the feed tells', (select object::jsonb -> 'muted_until' from feed.poll_changes('4:4:', '{mutes}')
         where kind = 'own_conversation'))) v (place, answer);
+savepoint far;
+update public.conversation_mutes set muted_until = '294276-12-31' where user_id = tests.id('alice');
+select is((feed.own_numbers(tests.id('direct'), array[tests.id('alice')], '{0}'))[1], 253402214400000000,
+    'a mute ends in the year 9999 at the latest');
+rollback to far;
 select is(feed.own_numbers(tests.id('direct'), array[tests.id('alice')], '{0}'), '{0,0,0}',
     'an expired mute is not in feed.own_numbers');
 select is(tests.field_of('alice', format('select api.mute_conversation(%L, %L)', tests.id('direct'),

@@ -162,7 +162,14 @@ select is(pg_temp.poll(), array['read group bob 11', 'own_conversation group bob
     'a mark that leaves mentions tells the user their number');
 select tests.age();
 select tests.as('bob', format('api.mark_read(%L, 12)', tests.id('group')));
-select is(pg_temp.poll(), array['read group bob 12'], 'a mark after which nothing is unread does not');
+select is(pg_temp.poll(), array['read group bob 12', 'own_conversation group bob'],
+    'and one after which nothing is unread, before which another message may come');
+savepoint after_it;
+select tests.age();
+select tests.say('group', 'carol', 'after it');
+select tests.as('bob', format('api.mark_read(%L, 13)', tests.id('group')));
+select is('own_conversation group bob' = any (pg_temp.poll()), false, 'a mark that passes no mention does not');
+rollback to after_it;
 select tests.as('alice', format('api.delete_message(%L, 12)', tests.id('group')));
 select is(pg_temp.unread('carol', 'group'), '0', 'a deleted message mentions nobody');
 select is((select row(m.mentions, m.mentions_everyone, m.data) is not distinct from row(null, null, null)
@@ -186,6 +193,7 @@ select is(pg_temp.send('alice', 'direct', 'data => ' || quote_literal(data)), an
     ('[]', 'PL001 "data" must be an object.'), ('"x"', 'PL001 "data" must be an object.'),
     ('null', 'PL001 "data" must be an object.'),
     ('{"a":1e400}', 'PL001 "data" has a number that is out of range.'),
+    ('{"a":' || repeat('[', 128) || repeat(']', 128) || '}', 'PL001 "data" is nested more than 128 deep.'),
     (format('{"a":"%s"}', repeat('x', 4089)), 'PL001 "data" must be at most 4 KiB of JSON.')) w (data, answer);
 select isnt(pg_temp.send('alice', 'direct', 'data => ' || quote_literal(format('{"a":"%s"}', repeat('x', 4088)))),
     'PL001 "data" must be at most 4 KiB of JSON.', '4,096 bytes of data');

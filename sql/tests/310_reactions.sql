@@ -76,6 +76,22 @@ select is(pg_temp.react('alice', 'direct', 1, emoji) like 'PL%', false, format('
   from unnest(array['👍', '👍🏽', '🇩🇪', '1️⃣', '🏴󠁧󠁢󠁥󠁮󠁧󠁿', '©️', '+1']) emoji;
 select is(pg_temp.react('bob', 'direct', 1, '👩‍👩‍👧‍👦') like 'PL%', false, 'a family is a reaction');
 
+-- Of the reactions that a user took back, the last is kept.
+select pg_temp.react('alice', 'direct', 1, 'x' || n, is_set)
+  from (select n, is_set from generate_series(1, 20) n, unnest(array[true, false]) is_set order by n, is_set desc) w;
+select is((select count(*) from public.message_reactions r
+            where r.user_id = tests.id('alice') and r.conversation_id = tests.id('direct') and not r.is_set), 1::bigint,
+    'of 20 reactions taken back one row is kept');
+select pg_temp.react('alice', 'direct', 1, 'x1', false);
+select is((select array_agg(r.emoji) from public.message_reactions r
+            where r.user_id = tests.id('alice') and r.conversation_id = tests.id('direct') and not r.is_set),
+    '{x20}', 'no change removes none');
+
+-- Strangers do not learn that somebody has reacted.
+select is(tests.as(who, format('app.conversations_with_reactions(''4:4:'', %L)', array[tests.id('direct')])), answer,
+    format('conversations with reactions for %s', who))
+  from (values ('bob', '{' || tests.id('direct') || '}'), ('mallory', '{}')) w (who, answer);
+
 -- The bounds.
 select pg_temp.react('bob', 'group', 5, 'n' || n) from generate_series(1, 10) n;
 select is(pg_temp.react('bob', 'group', 5, 'n11'), 'PL007 A user can set at most 10 reactions to a message.',

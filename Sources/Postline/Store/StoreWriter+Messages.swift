@@ -35,7 +35,12 @@ extension StoreWriter {
             message.mentionsEveryone ?? false, try message.data.map(StoreJSON.encode),
         ])
         guard database.changesCount > 0 else { return }
-        if message.mentions(userID) {
+        if message.senderID == userID {
+            // Sending has read all messages before.
+            try database.cachedStatement(
+                sql: "update conversation set unread_mentions = 0 where id = ? and last_seq < ? and unread_mentions > 0"
+            ).execute(arguments: [message.conversationID.rawValue, message.seq])
+        } else if message.mentions(userID) {
             try database.cachedStatement(
                 sql: """
                     update conversation set unread_mentions = min(unread_mentions + 1, 100)

@@ -117,6 +117,41 @@ struct ClientDetailsTests {
         }
     }
 
+    @Test(
+        "unread mentions are right after the user has read or written elsewhere and another message followed",
+        arguments: [true, false])
+    func mentionsReadElsewhere(writes: Bool) async throws {
+        try await withAliceAndBob { alice, bob in
+            try await AppDevice.with(bob.server) { laptop in
+                try await laptop.signIn(.bob)
+                let (his, hers) = (
+                    try await laptop.client.loadedChat(with: .aliceBob),
+                    try await alice.client.loadedChat(with: .aliceBob)
+                )
+                try await laptop.client.markRead(.aliceBob)
+                try await hers.send("Bob?", details: MessageDetails(mentions: [.bob]))
+                for device in [bob, laptop] {
+                    try await device.waitUntil("the mention") {
+                        $0.conversations.first { $0.id == .aliceBob }?.unreadMentions == 1
+                    }
+                }
+                await bob.client.disconnect()
+                if writes {
+                    try await his.send("Yes?")
+                } else {
+                    try await laptop.client.markRead(.aliceBob)
+                }
+                try await laptop.waitUntil("an empty outbox") { $0.pendingChangeCount == 0 }
+                try await hers.send("Nothing")
+                try await alice.waitUntil("an empty outbox") { $0.pendingChangeCount == 0 }
+                try bob.client.connect()
+                try await bob.waitUntilLive()
+                let own = try #require(bob.client.conversations.first { $0.id == .aliceBob })
+                #expect(own.lastMessageContent == "Nothing" && own.unreadMentions == 0 && own.unreadCount == 1)
+            }
+        }
+    }
+
     @Test("pins reach all members, and settings the user's other devices alone")
     func settings() async throws {
         try await withAliceAndBob { alice, bob in

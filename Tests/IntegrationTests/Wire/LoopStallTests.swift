@@ -1,5 +1,6 @@
 import Accounts
 import Foundation
+import Foundations
 import JWTKit
 import LineClient
 import NIOCore

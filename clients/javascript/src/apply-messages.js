@@ -85,13 +85,11 @@ async function applyGroup(draft, held, group, { userID, isResponse }) {
   }
   await updatePreviews(draft, sorted.filter(({ version }) => version > 1), { id, first_seq, held_seq })
   if (!accepted.length) return
-  const mentions = accepted.filter(({ seq, sender_id, mentions, mentions_everyone }) => {
-    return seq > held.value.last_seq && sender_id !== userID && (mentions_everyone || mentions?.includes(userID))
-  }).length
   const value = withLast(held.value, accepted[0])
+  const unread_mentions = unreadMentions(held.value, accepted, userID)
   draft.put('conversation', id, {
     ...held, first_seq, held_seq,
-    value: mentions ? { ...value, unread_mentions: Math.min((value.unread_mentions ?? 0) + mentions, 100) } : value,
+    value: unread_mentions === (value.unread_mentions ?? 0) ? value : { ...value, unread_mentions },
   })
   // Sending moves the sender's own mark, to the newest of its messages.
   const senders = new Set()
@@ -101,6 +99,22 @@ async function applyGroup(draft, held, group, { userID, isResponse }) {
     senders.add(sender_id)
     applyRead(draft, { conversation_id: id, user_id: sender_id, last_read_seq: seq }, userID)
   }
+}
+
+/**
+ * Returns the number of unread mentions after messages have come, the newest first. With one of the user's own, all
+ * before it are read.
+ *
+ * @param {any} conversation The conversation before they came.
+ * @param {Message[]} messages
+ * @param {string} userID
+ */
+function unreadMentions({ last_seq, unread_mentions = 0 }, messages, userID) {
+  const own = messages.find(({ sender_id }) => sender_id === userID)?.seq ?? 0
+  const mentions = messages.filter(({ seq, mentions, mentions_everyone }) => {
+    return seq > Math.max(last_seq, own) && (mentions_everyone || mentions?.includes(userID))
+  })
+  return Math.min((own > last_seq ? 0 : unread_mentions) + mentions.length, 100)
 }
 
 /**

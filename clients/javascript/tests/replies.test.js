@@ -114,6 +114,21 @@ describe('Mentions', () => {
     assert.equal(count(), 0)
   })
 
+  test('a message of the user from another device has read those before it', async (t) => {
+    const { server, client } = script(t)
+    const chat = await signIn(client)
+    const count = () => chat.conversation.unread_mentions
+    await push(server, client, { messages: [message(direct, 4, ben, { mentions: [ann] })] }, '2')
+    assert.equal(count(), 1)
+    await push(server, client, {
+      messages: [message(direct, 5, ann), message(direct, 6, ben), message(direct, 7, ben, { mentions: [ann] })],
+      reads: [{ conversation_id: direct, user_id: ann, last_read_seq: 5 }],
+    }, '3')
+    assert.equal(count(), 1)
+    await push(server, client, { messages: [message(direct, 9, ben), message(direct, 8, ann)] }, '4')
+    assert.equal(count(), 0)
+  })
+
   test('the number belongs to the greater mark and the greater last message', async (t) => {
     const { server, client } = script(t)
     await signIn(client)

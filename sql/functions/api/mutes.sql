@@ -6,11 +6,7 @@ declare
     me uuid := app.caller();
     time timestamptz := app.checked_time('until', until);
 begin
-    if not exists (
-        select from public.conversation_members m
-         where m.conversation_id = mute_conversation.conversation_id and m.user_id = me) then
-        perform app.refuse_hidden('There is no such conversation.');
-    end if;
+    perform app.lock_membership(mute_conversation.conversation_id);
     -- In another time zone it may be a year later.
     if time >= '10000-01-01T00:00:00Z' then
         perform app.refuse_param('until', '"until" must be from 1970 to 9999.');
@@ -40,11 +36,7 @@ declare
     me uuid := app.caller();
     mark bigint;
 begin
-    select m.last_read_seq into mark from public.conversation_members m
-     where m.conversation_id = set_conversation.conversation_id and m.user_id = me;
-    if not found then
-        perform app.refuse_hidden('There is no such conversation.');
-    end if;
+    mark := app.lock_membership(set_conversation.conversation_id);
     insert into public.conversation_mutes as x (conversation_id, user_id, marked_unread_seq, archived_at, pinned_at)
     select set_conversation.conversation_id, me, case when is_marked_unread then mark end,
            case when is_archived then pg_catalog.now() end, case when is_pinned then pg_catalog.now() end

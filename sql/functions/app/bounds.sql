@@ -39,6 +39,16 @@ begin atomic
         value, 'strict $.** ? (@.type() == "number" && (@ > 1.7e308 || @ < -1.7e308))');
 end;
 
+-- Returns why JSON parsers would refuse a value, as the end of a sentence, or null.
+create or replace function app.json_flaw(value jsonb) returns text
+language sql immutable parallel safe
+begin atomic
+    select case when pg_catalog.jsonb_path_exists(
+                         value, 'strict $.**{128} ? (@.type() == "array" || @.type() == "object")')
+                then 'is nested more than 128 deep'
+                when app.has_huge_number(value) then 'has a number that is out of range' end;
+end;
+
 -- Returns the most bytes of the objects in one response. A response line has at most 4 MiB, and the id that the client
 -- chooses can take as much of it as of a request line.
 create or replace function app.answer_bytes() returns integer

@@ -161,9 +161,8 @@ begin
     new.last_read_seq := greatest(old.last_read_seq, least(new.last_read_seq, newest));
     if new.last_read_seq <> old.last_read_seq then
         new.changed_xid := pg_catalog.pg_current_xact_id();
-        -- Clients know the number of unread mentions if nothing is unread.
-        if new.last_read_seq < newest and app.unread_mentions(old.conversation_id, old.user_id, old.last_read_seq) > 0
-        then
+        -- Also if nothing is unread now: another message may come first.
+        if app.unread_mentions(old.conversation_id, old.user_id, old.last_read_seq) > 0 then
             perform app.tell_own_conversation(old.conversation_id, old.user_id);
         end if;
     end if;

@@ -62,6 +62,8 @@ begin
     insert into public.conversation_mutes as x (conversation_id, user_id)
     select m.conversation_id, m.user_id from public.conversation_members m
      where m.conversation_id = tell_own_conversation.conversation_id and m.user_id = tell_own_conversation.user_id
+       -- A member that is being removed has none.
+       for key share
     on conflict on constraint conversation_mutes_pkey do update set muted_until = x.muted_until;
 end
 $$;

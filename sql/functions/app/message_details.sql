@@ -38,13 +38,13 @@ end;
 -- Function of an earlier version.
 drop function if exists app.is_valid_data(jsonb);
 
--- Returns what is wrong with the data of an app, or null if it is an object of at most 4 KiB of JSON, without numbers
--- that a double cannot hold.
+-- Returns what is wrong with the data of an app, or null if it is an object of at most 4 KiB of JSON that every
+-- parser accepts.
 create or replace function app.data_error(data jsonb) returns text
 language sql immutable parallel safe
 begin atomic
     select case when pg_catalog.jsonb_typeof(data) <> 'object' then '"data" must be an object.'
-                when app.has_huge_number(data) then '"data" has a number that is out of range.'
+                when app.json_flaw(data) is not null then '"data" ' || app.json_flaw(data) || '.'
                 when app.json_bytes(data) > app.max_data_bytes() then '"data" must be at most 4 KiB of JSON.' end;
 end;
 

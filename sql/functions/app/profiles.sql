@@ -115,8 +115,8 @@ begin
         if pg_catalog.jsonb_typeof(new.attributes) is distinct from 'object' then
             perform app.refuse_param('attributes', '"attributes" must be an object.');
         -- Checked first: a number takes few bytes in storage and many in text.
-        elsif app.has_huge_number(new.attributes) then
-            perform app.refuse_param('attributes', '"attributes" has a number that is out of range.');
+        elsif app.json_flaw(new.attributes) is not null then
+            perform app.refuse_param('attributes', '"attributes" ' || app.json_flaw(new.attributes) || '.');
         elsif pg_catalog.octet_length(new.attributes::text)
            > greatest(32768, pg_catalog.octet_length(old.attributes::text) - 1) then
             perform app.refuse_param('attributes', '"attributes" must be at most 32 KiB of JSON.');
@@ -176,8 +176,8 @@ begin
     end if;
     -- Preferences that exceed the bound, which was once counted differently, may shrink.
     if tg_op = 'INSERT' or new.preferences is distinct from old.preferences then
-        if app.has_huge_number(new.preferences) then
-            perform app.refuse_param('preferences', '"preferences" has a number that is out of range.');
+        if app.json_flaw(new.preferences) is not null then
+            perform app.refuse_param('preferences', '"preferences" ' || app.json_flaw(new.preferences) || '.');
         elsif app.json_bytes(new.preferences) > greatest(16384, app.json_bytes(old.preferences) - 1) then
             perform app.refuse_param('preferences', '"preferences" must be at most 16 KiB of JSON.');
         end if;

@@ -226,22 +226,35 @@ set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 declare
     me uuid := app.caller();
     reactions public.reaction_counts;
+    is_change boolean;
 begin
     if is_set then
         insert into public.message_reactions as r (conversation_id, user_id, seq, emoji)
         values (set_reaction.conversation_id, me, set_reaction.seq, set_reaction.emoji)
         on conflict on constraint message_reactions_pkey do update set is_set = true where not r.is_set;
+        is_change := found;
     else
         update public.message_reactions r set is_set = false
          where r.conversation_id = set_reaction.conversation_id and r.user_id = me and r.seq = set_reaction.seq
            and r.emoji = set_reaction.emoji and r.is_set;
-        if not found and not exists (
+        is_change := found;
+        if not is_change and not exists (
             select from public.messages m
               join public.conversation_members c
                 on c.conversation_id = m.conversation_id and c.user_id = me and not c.is_deleted
              where m.conversation_id = set_reaction.conversation_id and m.seq = set_reaction.seq) then
             perform app.refuse_hidden('There is no such message.');
         end if;
+    end if;
+    -- The changed row tells the user's devices all of its reactions to the message: those that were taken back before
+    -- are needed no longer.
+    if is_change and exists (
+        select from public.message_reactions r
+         where r.conversation_id = set_reaction.conversation_id and r.user_id = me and r.seq = set_reaction.seq
+           and r.emoji <> set_reaction.emoji and not r.is_set) then
+        delete from public.message_reactions r
+         where r.conversation_id = set_reaction.conversation_id and r.user_id = me and r.seq = set_reaction.seq
+           and r.emoji <> set_reaction.emoji and not r.is_set;
     end if;
     select c.* into reactions from public.reaction_counts c
      where c.conversation_id = set_reaction.conversation_id and c.seq = set_reaction.seq;
@@ -256,7 +269,8 @@ $$;
 -- Removes the reactions to a deleted message. It locks the row of their numbers, or makes one for this transaction: a
 -- reaction that is being set has counted and is removed, or waits and finds the message deleted.
 create or replace function app.remove_reactions(conversation_id uuid, seq bigint) returns void
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 begin
     insert into public.reaction_counts (conversation_id, seq, counts)
     values (remove_reactions.conversation_id, remove_reactions.seq, '{}')
@@ -265,8 +279,12 @@ begin
         delete from public.reaction_counts c
          where c.conversation_id = remove_reactions.conversation_id and c.seq = remove_reactions.seq;
     else
+        -- Each has an index of its own.
         delete from public.message_reactions r
-         where r.conversation_id = remove_reactions.conversation_id and r.seq = remove_reactions.seq;
+         where r.conversation_id = remove_reactions.conversation_id and r.seq = remove_reactions.seq and r.is_set;
+        delete from public.message_reactions r
+         where r.conversation_id = remove_reactions.conversation_id and r.seq = remove_reactions.seq
+           and not r.is_set;
     end if;
 end
 $$;

@@ -582,7 +582,10 @@ declare
          where c.changed_xid >= oldest order by c.changed_xid limit most);
 begin
     return case when pg_catalog.cardinality(changed) = most then mine
-                else array(select m.id from unnest(mine) as m (id) where m.id = any (changed)) end;
+                -- Another's conversations are not told apart.
+                else array(select m.id from unnest(mine) as m (id)
+                             join public.conversation_members o on o.conversation_id = m.id and o.user_id = auth.uid()
+                            where m.id = any (changed)) end;
 end
 $$;
 

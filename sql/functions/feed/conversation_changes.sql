@@ -10,7 +10,8 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     select array_agg(n.muted_until order by n.place) || array_agg(n.unread_mentions order by n.place)
            || array_agg(n.flags order by n.place)
       from (select m.place,
-                   case when x.muted_until > now() then (extract(epoch from x.muted_until) * 1000000)::bigint
+                   case when x.muted_until > now() then (extract(epoch from least(
+                            x.muted_until, timestamptz '9999-12-31 00:00:00+00')) * 1000000)::bigint
                         else 0 end as muted_until,
                    app.unread_mentions(own_numbers.conversation_id, m.id, m.mark) as unread_mentions,
                    (case when x.marked_unread_seq >= m.mark then 1 else 0 end
