@@ -39,8 +39,8 @@ grant usage on schema feed to postline_feed;
 -- Supabase grants its roles rights on new tables of public by default: each of ours starts without.
 revoke all on public.built_in_avatars, public.user_profiles, public.user_private, public.username_history,
     public.conversations, public.conversation_members, public.messages, public.presence, public.conversation_mutes,
-    public.message_mentions, public.message_reactions, public.reaction_counts,
-    public.media
+    public.message_mentions, public.message_reactions, public.reaction_counts, public.delivered_marks, public.media,
+    public.scheduled_messages
     from public, anon, authenticated, service_role, postline_feed, postline_accounts, postline_sender;
 revoke all on all tables in schema app, rest, admin
     from public, anon, authenticated, service_role, postline_feed, postline_accounts, postline_sender;
@@ -58,9 +58,11 @@ alter table public.conversation_members enable row level security;
 alter table public.messages enable row level security;
 alter table public.presence enable row level security;
 alter table public.conversation_mutes enable row level security;
+alter table public.scheduled_messages enable row level security;
 alter table public.message_mentions enable row level security;
 alter table public.message_reactions enable row level security;
 alter table public.reaction_counts enable row level security;
+alter table public.delivered_marks enable row level security;
 alter table public.media enable row level security;
 alter table app.media_removals enable row level security;
 alter table app.leases enable row level security;
@@ -93,9 +95,11 @@ alter table if exists app.migrations enable row level security;
 -- Trusted backends.
 grant all on public.built_in_avatars, public.user_profiles, public.user_private, public.username_history,
     public.conversations, public.conversation_members, public.messages, public.conversation_mutes, public.media,
-    public.message_reactions
+    public.message_reactions, public.scheduled_messages
     to service_role;
-grant select on app.former_members, public.presence, public.message_mentions, public.reaction_counts to service_role;
+grant select on app.former_members, public.presence, public.message_mentions, public.reaction_counts,
+    public.delivered_marks
+    to service_role;
 
 drop policy if exists service_all on public.built_in_avatars;
 create policy service_all on public.built_in_avatars to service_role using (true) with check (true);
@@ -115,12 +119,16 @@ drop policy if exists service_all on public.message_reactions;
 create policy service_all on public.message_reactions to service_role using (true) with check (true);
 drop policy if exists service_select on public.reaction_counts;
 create policy service_select on public.reaction_counts for select to service_role using (true);
+drop policy if exists service_select on public.delivered_marks;
+create policy service_select on public.delivered_marks for select to service_role using (true);
 drop policy if exists service_select on public.message_mentions;
 create policy service_select on public.message_mentions for select to service_role using (true);
 drop policy if exists service_all on public.messages;
 create policy service_all on public.messages to service_role using (true) with check (true);
 drop policy if exists service_all on public.conversation_mutes;
 create policy service_all on public.conversation_mutes to service_role using (true) with check (true);
+drop policy if exists service_all on public.scheduled_messages;
+create policy service_all on public.scheduled_messages to service_role using (true) with check (true);
 drop policy if exists service_select on app.former_members;
 create policy service_select on app.former_members for select to service_role using (true);
 drop policy if exists service_select on public.presence;
@@ -283,6 +291,14 @@ create policy member_select on public.reaction_counts for select to authenticate
 drop policy if exists feed_select on public.reaction_counts;
 create policy feed_select on public.reaction_counts for select to postline_feed using (true);
 
+-- delivered_marks: readable for members. app.report_delivered writes them.
+grant select on public.delivered_marks to authenticated, postline_feed;
+drop policy if exists member_select on public.delivered_marks;
+create policy member_select on public.delivered_marks for select to authenticated
+    using (conversation_id in (select app.my_conversations()));
+drop policy if exists feed_select on public.delivered_marks;
+create policy feed_select on public.delivered_marks for select to postline_feed using (true);
+
 -- presence: readable for users who share a conversation, unless either of the two hides its own; not writable. Columns
 -- that show who hides are not readable.
 grant select (user_id, is_online, last_seen_at, changed_xid) on public.presence to authenticated;
@@ -308,7 +324,21 @@ create policy own_update on public.conversation_mutes for update to authenticate
 drop policy if exists feed_select on public.conversation_mutes;
 create policy feed_select on public.conversation_mutes for select to postline_feed using (true);
 
--- media: a user's unused pictures, its avatars, and pictures of its conversations. app.create_media inserts them, and
+-- scheduled_messages: a user's own. To change one, remove it and schedule another.
+grant select, delete on public.scheduled_messages to authenticated;
+grant insert (id, sender_id, conversation_id, due_at, kind, content, attachment, reply_to_seq, mentions,
+    mentions_everyone, data) on public.scheduled_messages to authenticated;
+drop policy if exists own_select on public.scheduled_messages;
+create policy own_select on public.scheduled_messages for select to authenticated
+    using (sender_id = (select auth.uid()));
+drop policy if exists own_insert on public.scheduled_messages;
+create policy own_insert on public.scheduled_messages for insert to authenticated
+    with check (sender_id = (select auth.uid()));
+drop policy if exists own_delete on public.scheduled_messages;
+create policy own_delete on public.scheduled_messages for delete to authenticated
+    using (sender_id = (select auth.uid()));
+
+-- media: a user's unused files, its avatars, and files of its conversations. app.create_media inserts them, and
 -- messages and profiles use them.
 grant select on public.media to authenticated;
 drop policy if exists seen_select on public.media;
@@ -357,7 +387,8 @@ grant execute on function
     api.add_members(uuid, uuid[], boolean), api.avatars(), api.change_username(text, bigint),
     api.compatible_conversations(integer, text), api.compatible_me(),
     api.conversation(uuid, boolean), api.conversations(integer, text), api.create_group(text, uuid[], boolean, jsonb),
-    api.create_media(text, text, bigint, uuid, integer, integer), api.seen_media(uuid[]), api.waiting_media(uuid),
+    api.create_media(text, text, bigint, uuid, integer, integer, text), api.readable_media(uuid[]),
+    api.seen_media(uuid[]), api.waiting_media(uuid),
     api.delete_message(uuid, bigint), api.devices(),
     api.edit_message(uuid, bigint, text, uuid[], boolean, jsonb, boolean), api.mark_read(uuid, bigint), api.me(),
     api.messages(uuid, bigint, bigint, integer),
@@ -370,6 +401,8 @@ grant execute on function
     api.search_profiles(text, integer),
     api.send_message(uuid, text, uuid, text, jsonb, bigint, uuid[], boolean, jsonb),
     api.sent_message(uuid, text, uuid, text, jsonb, bigint, uuid[], boolean, jsonb),
+    api.schedule_message(uuid, text, text, uuid, text, jsonb, bigint, uuid[], boolean, jsonb),
+    api.scheduled_messages(uuid, integer, text), api.unschedule_message(uuid), api.member_count(uuid),
     api.set_conversation(uuid, boolean, boolean, boolean), api.set_avatar(text, text, text, bigint, uuid),
     api.set_member_role(uuid, uuid, text, boolean), api.sync(text, pg_snapshot, pg_snapshot, text, integer, integer),
     api.typing(uuid), api.update_conversation(uuid, text, boolean, jsonb, boolean), api.update_me(jsonb, bigint),
@@ -380,6 +413,7 @@ grant execute on function
     app.send_messages(uuid[], uuid[], text[], uuid[], bigint[], text[], boolean[], text[]),
     app.number_messages(uuid[], uuid[], text[], uuid[], bigint[], text[], boolean[], text[]),
     app.utc(timestamptz), app.quoted_utc(timestamptz), app.quoted(text), app.attachment_object(jsonb),
+    app.attachment_members(jsonb),
     app.message_object(public.messages, json, bigint, text),
     app.message_object(public.messages, text, text, bigint, text), app.has_details(public.messages),
     app.message_details(public.messages, text), app.sender_members(uuid, json), app.conversation_member(uuid)
@@ -410,7 +444,8 @@ grant execute on function
     feed.changed_messages(xid8[], xid8[]), feed.changed_presence(xid8[], xid8[]),
     feed.changed_mutes(xid8[], xid8[]),
     feed.count_changes(
-        pg_snapshot, xid8[], xid8[], integer, integer, integer, integer, integer, integer, integer, integer),
+        pg_snapshot, xid8[], xid8[], integer, integer, integer, integer, integer, integer, integer, integer, integer),
+    feed.changed_delivered_marks(xid8[], xid8[]), feed.read_delivered_marks(pg_snapshot, xid8[], xid8[]),
     feed.changed_reactions(xid8[], xid8[]), feed.changed_own_reactions(xid8[], xid8[]),
     feed.read_reactions(xid8[], xid8[]), feed.read_own_reactions(xid8[], xid8[]),
     feed.read_deleted(xid8[], xid8[]), feed.read_left(xid8[], xid8[]),
@@ -427,20 +462,22 @@ grant execute on function
     app.utc(timestamptz), app.quoted_utc(timestamptz), app.message_object(public.messages, json, bigint, text),
     app.message_object(public.messages, text, text, bigint, text), app.has_details(public.messages),
     app.message_details(public.messages, text), app.reply_object(public.messages),
-    app.own_members(bigint, bigint, boolean, timestamptz, boolean, boolean), app.everyone(),
+    app.own_members(bigint, bigint, boolean, timestamptz, boolean, boolean, integer, integer), app.everyone(),
     app.max_unread_mentions(), app.unread_mentions(uuid, uuid, bigint),
     app.reactions_object(public.reaction_counts, text), app.reactions_by(uuid, uuid, bigint),
     app.sender_members(uuid, json),
-    app.conversation_member(uuid), app.attachment_object(jsonb), app.quoted(text),
+    app.conversation_member(uuid), app.attachment_object(jsonb), app.attachment_members(jsonb),
+    app.quoted(text),
     app.presence_object(uuid, boolean, timestamptz), app.epoch(),
     app.record_ended_transactions(pg_snapshot, timestamptz), app.standby_snapshot(),
     app.is_behind(pg_snapshot, pg_snapshot)
     to authenticated, postline_feed;
 grant execute on function
     app.wait_for_wal_flush(), app.log_end(pg_lsn), app.report_presence(uuid, integer, uuid[], uuid[], boolean),
+    app.report_delivered(uuid[], uuid[], bigint[]), app.report_acknowledged(uuid[], uuid[], text[], pg_snapshot[]),
     app.end_nodes(), app.queue_pushes(), app.claim_pushes(integer, boolean), app.record_stored_media(uuid),
     app.claim_removals(integer), app.complete_removals(uuid[], text[]), app.acquire_lease(text, uuid, double precision),
-    app.release_lease(text, uuid), app.move_messages(uuid, boolean),
+    app.release_lease(text, uuid), app.move_messages(uuid, boolean), app.send_due(integer),
     app.record_push_results(uuid[], uuid[], bigint[], text[], text[], double precision[])
     to postline_feed;
 grant execute on function
@@ -464,7 +501,7 @@ grant execute on function
     app.lock_membership(uuid), app.set_pin(uuid, bigint, boolean), app.set_conversation_data(uuid, jsonb),
     app.seen_reactions(uuid, bigint, bigint, pg_snapshot, pg_snapshot),
     app.set_reaction(uuid, bigint, text, boolean),
-    app.conversations_with_reactions(pg_snapshot, uuid[]),
+    app.rare_changes_since(pg_snapshot, uuid[]),
     app.sync_reactions(pg_snapshot, pg_snapshot, uuid[], uuid[], integer, uuid, bigint, timestamptz, bigint),
     app.is_change(xid8, pg_snapshot, pg_snapshot), app.presence_visibility(), app.presence_visible_users(),
     app.changes_since(pg_snapshot, pg_snapshot), app.sync_position(text), app.step_members(),
@@ -477,9 +514,14 @@ grant execute on function
     app.sync_conversations(uuid, pg_snapshot, uuid[], uuid, timestamptz, bigint),
     app.sync_messages(pg_snapshot, pg_snapshot, uuid[], uuid[], integer, uuid, bigint, timestamptz, bigint),
     app.sync_reads(pg_snapshot, pg_snapshot, uuid[], uuid[], uuid, uuid, timestamptz, bigint),
+    app.sync_delivered(
+        uuid, pg_snapshot, pg_snapshot, uuid[], uuid[], uuid, uuid, timestamptz, bigint),
     app.register_device(text, text, text, text), app.checked_time(text, text),
-    app.media_id(jsonb), app.is_media_url(text, uuid), app.create_media(text, text, bigint, uuid, integer, integer),
-    app.complete_attachment(jsonb), app.normalized_counts(jsonb),
+    app.media_id(jsonb), app.is_media_url(text, uuid),
+    app.create_media(text, text, bigint, uuid, integer, integer, text), app.is_picture_type(text),
+    app.complete_attachment(jsonb), app.normalized_attachment(jsonb), app.normalized_file(jsonb),
+    app.needs_attachment(text), app.may_be_empty(text), app.attachment_content(text, text, jsonb),
+    app.scheduled_object(public.scheduled_messages), app.refuse_client_id(), app.attachments(jsonb),
     app.sync_page(text, pg_snapshot, pg_snapshot, text, integer, integer),
     app.live_page(text, pg_snapshot, pg_snapshot, text, integer, integer)
     to authenticated;

@@ -1502,33 +1502,42 @@ begin
 end
 $$;
 
-CREATE FUNCTION api.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid DEFAULT NULL::uuid, width integer DEFAULT NULL::integer, height integer DEFAULT NULL::integer) RETURNS json
+CREATE FUNCTION api.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid DEFAULT NULL::uuid, width integer DEFAULT NULL::integer, height integer DEFAULT NULL::integer, name text DEFAULT NULL::text) RETURNS json
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+declare
+    types constant text[] := '{image/jpeg,image/png,image/webp,image/gif,image/heic,video/mp4,video/quicktime,'
+        'video/webm,audio/webm,audio/mp4,audio/mpeg,audio/ogg,audio/wav,application/pdf,text/plain,application/zip,'
+        'application/octet-stream}';
 begin
     perform app.caller();
     if not coalesce(purpose in ('avatar', 'message'), false) then
         perform app.refuse_param('purpose', '"purpose" must be "avatar" or "message".');
-    elsif not coalesce(mime_type in ('image/jpeg', 'image/png', 'image/webp', 'image/gif', 'image/heic'), false) then
-        perform app.refuse_param('mime_type', '"mime_type" must be "image/jpeg", "image/png", "image/webp", '
-            '"image/gif" or "image/heic".');
+    elsif not coalesce(mime_type = any (types), false) then
+        perform app.refuse_param('mime_type', pg_catalog.format(
+            '"mime_type" must be %s or %s.', pg_catalog.array_to_string(types[:cardinality(types) - 1], ', '),
+            types[cardinality(types)]));
     elsif not coalesce(bytes between 1 and 1073741824, false) then
         perform app.refuse_param('bytes', '"bytes" must be 1 or more.');
     elsif not coalesce(width between 1 and 65535, true) then
         perform app.refuse_param('width', '"width" must be 1 to 65535.');
     elsif not coalesce(height between 1 and 65535, true) then
         perform app.refuse_param('height', '"height" must be 1 to 65535.');
+    elsif purpose = 'avatar' and not app.is_picture_type(mime_type) then
+        perform app.refuse_param('mime_type', '"mime_type" of an avatar must be that of a picture.');
     elsif purpose = 'avatar' and conversation_id is not null then
         perform app.refuse_param('conversation_id', '"conversation_id" must not be given for an avatar.');
     elsif purpose = 'message' and conversation_id is null then
         perform app.refuse_param('conversation_id',
-            '"conversation_id" is missing: the picture of a message needs it.');
+            '"conversation_id" is missing: a file of a message needs it.');
     elsif purpose = 'message' and not app.is_member(conversation_id) then
         perform app.refuse_hidden('There is no such conversation.');
+    elsif mime_type = 'application/octet-stream' and name is null then
+        perform app.refuse_param('name', '"name" is missing: a file of type application/octet-stream needs it.');
     end if;
     return pg_catalog.json_build_object(
-        'id', app.create_media(purpose, mime_type, bytes, conversation_id, width, height));
+        'id', app.create_media(purpose, mime_type, bytes, conversation_id, width, height, name));
 end
 $$;
 
@@ -1590,7 +1599,7 @@ begin
         perform app.refuse_forbidden('Only the sender of a message can edit it.');
     elsif message.deleted_at is not null then
         perform app.refuse_forbidden('A deleted message cannot be changed.');
-    elsif message.kind in ('image', 'custom') then
+    elsif app.may_be_empty(message.kind) then
         content := coalesce(content, '');
     elsif coalesce(content, '') = '' then
         perform app.refuse_content();
@@ -1664,6 +1673,16 @@ begin
         raise exception using errcode = 'PL004', message = 'This account does not exist. Sign in again.';
     end if;
     return answer;
+end
+$$;
+
+CREATE FUNCTION api.member_count(conversation_id uuid) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return (select count(*) from public.conversation_members m
+             where m.conversation_id = member_count.conversation_id);
 end
 $$;
 
@@ -1969,6 +1988,24 @@ begin
 end
 $_$;
 
+CREATE FUNCTION api.readable_media(ids uuid[]) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    perform app.caller();
+    return (
+        select pg_catalog.json_build_object('media', coalesce(
+                   pg_catalog.json_agg(
+                       pg_catalog.json_build_object('id', m.id, 'mime_type', m.mime_type, 'name', m.name)
+                       order by w.position), '[]'))
+          from (select u.id, min(u.position) as position
+                  from unnest(ids) with ordinality as u (id, position) group by u.id) w
+          join public.media m on m.id = w.id
+         where m.purpose = 'message' and m.used_at is not null and m.removed_at is null);
+end
+$$;
+
 CREATE FUNCTION api.register_device(platform text, token text, environment text DEFAULT 'production'::text, locale text DEFAULT NULL::text) RETURNS json
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2126,6 +2163,102 @@ begin
 end
 $$;
 
+CREATE FUNCTION api.schedule_message(conversation_id uuid, due_at text, content text, client_id uuid DEFAULT NULL::uuid, kind text DEFAULT 'text'::text, attachment jsonb DEFAULT NULL::jsonb, reply_to_seq bigint DEFAULT NULL::bigint, mentions uuid[] DEFAULT NULL::uuid[], mentions_everyone boolean DEFAULT NULL::boolean, data jsonb DEFAULT NULL::jsonb) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    me uuid := app.caller();
+    time timestamptz := app.checked_time('due_at', due_at);
+    asked public.scheduled_messages;
+    present public.scheduled_messages;
+begin
+    kind := coalesce(kind, 'text');
+    if kind <> all ('{text,image,video,audio,file,custom}'::text[]) then
+        perform app.refuse_param('kind',
+            '"kind" must be "text", "image", "video", "audio", "file" or "custom".');
+    elsif pg_catalog.char_length(content) > app.max_message_characters() then
+        perform app.refuse_content();
+    end if;
+    attachment := app.normalized_attachment(app.complete_attachment(attachment));
+    content := case when app.needs_attachment(kind) then app.attachment_content(kind, content, attachment)
+                    when app.may_be_empty(kind) then coalesce(content, '')
+                    else content end;
+    asked := row(
+        coalesce(client_id, app.message_id()), me, conversation_id, time, kind, content,
+        attachment, reply_to_seq, mentions, mentions_everyone, data, pg_catalog.now(), 0, time,
+        null)::public.scheduled_messages;
+    select s.* into present from public.scheduled_messages s where s.sender_id = me and s.id = asked.id;
+    if present.id is not null then
+        if row(present.conversation_id, present.due_at, present.kind, present.content, present.attachment,
+               present.reply_to_seq, present.data)
+           is distinct from row(asked.conversation_id, asked.due_at, asked.kind, asked.content, asked.attachment,
+                                asked.reply_to_seq, asked.data) then
+            perform app.refuse_client_id();
+        end if;
+        return app.scheduled_object(present);
+    elsif client_id is not null and exists (
+        select from public.messages m
+         where m.conversation_id = schedule_message.conversation_id and m.sender_id = me
+           and m.client_id = schedule_message.client_id) then
+        if not app.is_first_sent(
+            conversation_id, client_id, kind, content, asked.attachment, reply_to_seq, data) then
+            perform app.refuse_client_id();
+        end if;
+        return app.scheduled_object(asked);
+    end if;
+    insert into public.scheduled_messages (
+        id, sender_id, conversation_id, due_at, kind, content, attachment, reply_to_seq, mentions, mentions_everyone,
+        data)
+    values (asked.id, me, conversation_id, time, kind, content, attachment, reply_to_seq, mentions, mentions_everyone,
+            data);
+    select s.* into present from public.scheduled_messages s where s.sender_id = me and s.id = asked.id;
+    return app.scheduled_object(present);
+exception
+    when unique_violation then
+        perform app.refuse_client_id();
+end
+$$;
+
+CREATE FUNCTION api.scheduled_messages(conversation_id uuid DEFAULT NULL::uuid, max_results integer DEFAULT 50, after text DEFAULT NULL::text) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+declare
+    me uuid := app.caller();
+    after_time timestamptz := '-infinity';
+    after_id uuid := '00000000-0000-0000-0000-000000000000';
+    last record;
+begin
+    if not coalesce(max_results between 1 and 50, false) then
+        perform app.refuse_param('limit', '"limit" must be 1 to 50.');
+    elsif after is not null then
+        if after !~ '^[0-9]{1,17}\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' then
+            perform app.refuse_param('after', '"after" must be the "next" of the previous page.');
+        end if;
+        after_time := timestamptz 'epoch' + pg_catalog.split_part(after, '.', 1)::bigint * interval '1 microsecond';
+        after_id := pg_catalog.split_part(after, '.', 2)::uuid;
+    end if;
+    if conversation_id is not null and not app.is_member(conversation_id) and not exists (
+        select from public.scheduled_messages s
+         where s.sender_id = me and s.conversation_id = scheduled_messages.conversation_id) then
+        perform app.refuse_hidden('There is no such conversation.');
+    end if;
+    select count(*), pg_catalog.string_agg(app.scheduled_object(w.s)::text, ',' order by w.due_at, w.id) as objects,
+           (pg_catalog.array_agg((extract(epoch from w.due_at) * 1000000)::bigint || '.' || w.id::text
+                                 order by w.due_at desc, w.id desc))[1] as place
+      into last
+      from (select s, s.due_at, s.id from public.scheduled_messages s
+             where s.sender_id = me
+               and (scheduled_messages.conversation_id is null
+                    or s.conversation_id = scheduled_messages.conversation_id)
+               and (s.due_at, s.id) > (after_time, after_id)
+             order by s.due_at, s.id limit max_results) w;
+    return pg_catalog.format('{"scheduled":[%s],"next":%s}', last.objects,
+        case when last.count = max_results then pg_catalog.to_json(last.place)::text else 'null' end)::json;
+end
+$_$;
+
 CREATE FUNCTION api.search_profiles(query text, max_results integer DEFAULT 20) RETURNS json
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2243,13 +2376,9 @@ CREATE FUNCTION api.seen_media(ids uuid[]) RETURNS json
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
-    perform app.caller();
     return (
-        select pg_catalog.json_build_object('media', coalesce(pg_catalog.json_agg(m.id order by w.position), '[]'))
-          from (select u.id, min(u.position) as position
-                  from unnest(ids) with ordinality as u (id, position) group by u.id) w
-          join public.media m on m.id = w.id
-         where m.purpose = 'message' and m.used_at is not null and m.removed_at is null);
+        select pg_catalog.json_build_object('media', coalesce(pg_catalog.json_agg(e.value -> 'id'), '[]'))
+          from pg_catalog.json_array_elements(api.readable_media(ids) -> 'media') e);
 end
 $$;
 
@@ -2267,12 +2396,13 @@ begin
         me := app.caller();
     end if;
     kind := coalesce(kind, 'text');
-    if kind not in ('text', 'image', 'custom') then
-        perform app.refuse_param('kind', '"kind" must be "text", "image" or "custom".');
+    if kind <> all ('{text,image,video,audio,file,custom}'::text[]) then
+        perform app.refuse_param('kind',
+            '"kind" must be "text", "image", "video", "audio", "file" or "custom".');
     elsif pg_catalog.char_length(content) > app.max_message_characters() then
         perform app.refuse_content();
     end if;
-    if attachment is not null and attachment ? 'media_id' then
+    if attachment is not null then
         attachment := app.complete_attachment(attachment);
     end if;
     insert into public.messages (
@@ -2292,19 +2422,17 @@ declare
     sent public.messages;
 begin
     kind := coalesce(kind, 'text');
-    content := coalesce(content, case when kind in ('image', 'custom') then '' end);
-    if attachment is not null and attachment ? 'media_id' then
-        attachment := app.complete_attachment(attachment);
-    end if;
-    attachment := app.normalized_counts(attachment);
+    attachment := app.normalized_attachment(app.complete_attachment(attachment));
+    content := case when app.needs_attachment(kind) then app.attachment_content(kind, content, attachment)
+                    when app.may_be_empty(kind) then coalesce(content, '')
+                    else content end;
     select m.* into sent from public.messages m
      where m.conversation_id = sent_message.conversation_id and m.sender_id = me
        and m.client_id = sent_message.client_id;
     if sent.id is null then
         perform app.refuse_hidden('There is no such message.');
     elsif not app.is_first_sent(conversation_id, client_id, kind, content, attachment, reply_to_seq, data) then
-        raise exception using errcode = 'PL012', detail = '{"field":"client_id"}',
-            message = '"client_id" was already used for another message in this conversation.';
+        perform app.refuse_client_id();
     end if;
     return app.my_message(conversation_id, sent.seq);
 end
@@ -2401,7 +2529,8 @@ declare
     limited text;
     reactions text;
     reads text;
-    reacted uuid[] := '{}';     -- the conversations in which reactions have changed
+    delivered text;
+    rare record;        -- app.rare_changes_since
 begin
     epoch_now := app.epoch();
     if is_standby and epoch = epoch_now and (app.is_behind(now_seen, since) or app.is_behind(now_seen, until)) then
@@ -2438,10 +2567,11 @@ begin
         select true as has_profiles, true as has_presence, true as has_members, true as has_removals,
                null::uuid[] as touched
           into changed;
+        select '{}'::uuid[] as reacted, '{}'::uuid[] as delivered into rare;
     else
         changed := app.changes_since(since, until);
-        reacted := app.conversations_with_reactions(since, changed.mine);
-        if "position" is null and not changed.has_any and reacted = '{}' then
+        rare := app.rare_changes_since(since, changed.mine);
+        if "position" is null and not changed.has_any and rare.reacted = '{}' and rare.delivered = '{}' then
             changes := '{}';
             conversation_ids := changed.mine::text;
             return;
@@ -2520,9 +2650,9 @@ begin
         end if;
 
         if section = 'reactions' then
-            if entered <> '{}' or reacted <> '{}' then
+            if entered <> '{}' or rare.reacted <> '{}' then
                 page := app.sync_reactions(
-                    since, until, entered, reacted, per_conversation, after_id, after_seq, ending, page.room);
+                    since, until, entered, rare.reacted, per_conversation, after_id, after_seq, ending, page.room);
                 reactions := page.objects;
                 exit view when page.next_position is not null;
             end if;
@@ -2531,9 +2661,21 @@ begin
         end if;
 
         -- A mark that was moved by its member's message is in an active conversation.
-        if not whole and walked <> '{}' and (changed.has_members or active <> '{}') then
-            page := app.sync_reads(since, until, walked, given, after_id, after_user, ending, page.room);
-            reads := page.objects;
+        if section = 'reads' then
+            if not whole and walked <> '{}' and (changed.has_members or active <> '{}') then
+                page := app.sync_reads(since, until, walked, given, after_id, after_user, ending, page.room);
+                reads := page.objects;
+                exit view when page.next_position is not null;
+            end if;
+            section := 'delivered';
+            after_id := null;
+            after_user := null;
+        end if;
+
+        if rare.delivered <> '{}' then
+            page := app.sync_delivered(
+                me, since, until, rare.delivered, given, after_id, after_user, ending, page.room);
+            delivered := page.objects;
         end if;
     end;
     next_position := page.next_position;
@@ -2548,7 +2690,7 @@ begin
     changes := '{' || pg_catalog.concat_ws(',',
         '"me":' || me_object, '"profiles":[' || profiles || ']', '"presence":[' || presence || ']',
         '"conversations":[' || conversations || ']', '"messages":[' || messages || ']',
-        '"reactions":[' || reactions || ']', '"reads":[' || reads || ']',
+        '"reactions":[' || reactions || ']', '"reads":[' || reads || ']', '"delivered":[' || delivered || ']',
         '"left":[' || left_ids || ']', '"limited":[' || limited || ']') || '}';
 end
 $$;
@@ -2564,6 +2706,23 @@ begin
         perform app.refuse_hidden('There is no such conversation.');
     end if;
     return (app.presence_visibility()).sees_others;
+end
+$$;
+
+CREATE FUNCTION api.unschedule_message(id uuid) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    removed public.scheduled_messages;
+begin
+    delete from public.scheduled_messages s
+     where s.sender_id = app.caller() and s.id = unschedule_message.id
+    returning s.* into removed;
+    if removed.id is null then
+        perform app.refuse_hidden('There is no such scheduled message. It may be sent.');
+    end if;
+    return app.scheduled_object(removed);
 end
 $$;
 
@@ -2667,6 +2826,48 @@ begin
                   left join app.merged_guests g on g.guest_id = u.id
                  group by 1) w
          order by w.place);
+end
+$$;
+
+CREATE FUNCTION app.acknowledged_messages(users uuid[], conversations uuid[], cursors pg_snapshot[]) RETURNS TABLE(place integer, conversation_id uuid, user_id uuid, seq bigint)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+begin
+    return query
+    select r.place::integer, m.conversation_id, r.user_id, n.seq
+      from rows from (unnest(users), unnest(conversations), unnest(cursors))
+           with ordinality as r (user_id, conversation_id, cursor, place)
+     cross join lateral (
+            select m.conversation_id, m.last_read_seq from public.conversation_members m
+             where m.conversation_id = r.conversation_id and m.user_id = r.user_id and not m.is_deleted
+            union all
+            select m.conversation_id, m.last_read_seq from public.conversation_members m
+             where r.conversation_id is null and m.user_id = r.user_id and not m.is_deleted) m
+     cross join lateral (
+            select from public.conversations c
+             where c.id = m.conversation_id and c.last_seq > m.last_read_seq
+               and (r.conversation_id is not null or c.kind = 'direct' or not exists (
+                    select from public.conversation_members o
+                     where o.conversation_id = c.id offset app.max_delivered_members()))) c
+      left join lateral (
+            select d.last_delivered_seq from public.delivered_marks d
+             where d.conversation_id = m.conversation_id and d.user_id = r.user_id) d on true
+     cross join lateral (
+            select s.seq
+              from (select t.seq, t.sent_xid from public.messages t
+                     where t.conversation_id = m.conversation_id
+                       and t.seq > greatest(m.last_read_seq, d.last_delivered_seq)
+                     order by t.seq desc limit 100) s
+             where pg_catalog.pg_visible_in_snapshot(s.sent_xid, r.cursor)
+             order by s.seq desc limit 1) n;
 end
 $$;
 
@@ -2803,6 +3004,8 @@ declare
     newest public.messages;
 begin
     select c.last_seq into reserved from public.conversations c where c.id = into_id for update;
+    perform app.move_scheduled(from_id, into_id, reserved);
+    update public.media m set conversation_id = into_id where m.conversation_id = from_id and m.message_id is null;
     select m.* into newest from public.messages m where m.conversation_id = from_id order by m.seq desc limit 1;
     -- Messages that an earlier merge would still move here go directly there.
     delete from app.message_moves v where v.conversation_id = from_id;
@@ -2827,6 +3030,14 @@ begin
        set last_seq = 0, last_message_content = null, last_message_time = null, last_message_sender_id = null,
            pinned_seqs = null
      where c.id = from_id;
+    perform app.move_delivered_mark(
+                into_id, n.user_id,
+                reserved + greatest(o.last_read_seq, app.delivered_mark(from_id, o.user_id)))
+       from public.conversation_members n
+       join public.conversation_members o
+         on o.conversation_id = from_id and o.user_id = case when n.user_id = account then guest else n.user_id end
+      where n.conversation_id = into_id
+        and greatest(n.last_read_seq, app.delivered_mark(into_id, n.user_id)) >= reserved;
     update public.conversation_members m
        set last_read_seq = greatest(w.seq, case when m.last_read_seq = reserved
                                                 then reserved + coalesce(o.last_read_seq, 0)
@@ -2848,6 +3059,16 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.attachment_content(kind text, content text, attachment jsonb) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT COALESCE(content,
+         CASE
+             WHEN (kind <> 'image'::text) THEN (attachment ->> 'name'::text)
+             ELSE NULL::text
+         END, ''::text) AS "coalesce";
+END;
+
 CREATE FUNCTION app.attachment_object(attachment jsonb) RETURNS json
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
@@ -2858,7 +3079,34 @@ CREATE FUNCTION app.attachment_object(attachment jsonb) RETURNS json
              (attachment_object.attachment -> 'height'::text) AS height,
              (attachment_object.attachment -> 'bytes'::text) AS bytes,
              (attachment_object.attachment -> 'media_id'::text) AS media_id,
-             (attachment_object.attachment -> 'blurhash'::text) AS blurhash) w;
+             (attachment_object.attachment -> 'blurhash'::text) AS blurhash,
+             (attachment_object.attachment -> 'name'::text) AS name,
+             (attachment_object.attachment -> 'duration_ms'::text) AS duration_ms,
+             (attachment_object.attachment -> 'waveform'::text) AS waveform,
+             (attachment_object.attachment -> 'preview_media_id'::text) AS preview_media_id) w;
+END;
+
+CREATE FUNCTION app.attachment_members(attachment jsonb) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT concat(',"attachment":', o.first, ',"attachments":[', o.first,
+         CASE
+             WHEN (attachment_members.attachment ? 'more'::text) THEN ( SELECT (','::text || string_agg((app.attachment_object(a.value))::text, ','::text ORDER BY a.place))
+                FROM jsonb_array_elements((attachment_members.attachment -> 'more'::text)) WITH ORDINALITY a(value, place))
+             ELSE NULL::text
+         END, ']') AS concat
+    FROM ( SELECT app.attachment_object(attachment_members.attachment) AS first
+          OFFSET 0) o;
+END;
+
+CREATE FUNCTION app.attachments(attachment jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT
+         CASE
+             WHEN (attachment IS NULL) THEN '[]'::jsonb
+             ELSE (jsonb_build_array((attachment - 'more'::text)) || COALESCE((attachment -> 'more'::text), '[]'::jsonb))
+         END AS "case";
 END;
 
 CREATE FUNCTION app.caller() RETURNS uuid
@@ -3155,29 +3403,33 @@ $$;
 CREATE FUNCTION app.check_attachment(attachment jsonb) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $_$
+    AS $$
+declare
+    others constant text := ' must be an object with a "media_id" (from media.create) or a "url" (https, at most 2,048 '
+        'bytes). It may also have "mime_type" (at most 255 bytes), "width", "height", "bytes" and "duration_ms" '
+        '(integers from 0 to 2^53), "name" (1 to 255 characters), "blurhash" (at most 128 characters), "waveform" (at '
+        'most 128 bytes in base64), and "preview_media_id" (a picture from media.create).';
+    has_more boolean := pg_catalog.jsonb_typeof(attachment) = 'object' and attachment ? 'more';
+    wrong bigint;
 begin
-    if not coalesce(
-        pg_catalog.jsonb_typeof(attachment) = 'object'
-        and attachment - '{url,media_id,mime_type,width,height,bytes,blurhash}'::text[] = '{}'
-        and pg_catalog.jsonb_typeof(attachment -> 'url') = 'string'
-        and case when attachment ? 'media_id'
-                 then coalesce(app.is_media_url(attachment ->> 'url', app.media_id(attachment)), false)
-                 else app.is_https(attachment ->> 'url') end
-        and coalesce(pg_catalog.jsonb_typeof(attachment -> 'blurhash'), 'null') in ('string', 'null')
-        and coalesce(attachment ->> 'blurhash', '') operator(pg_catalog.~) '^[0-9A-Za-z#$%*+,.:;=?@^_{|}~\[\]-]{0,128}$'
-        and coalesce(pg_catalog.jsonb_typeof(attachment -> 'mime_type'), 'null') in ('string', 'null')
-        and pg_catalog.octet_length(coalesce(attachment ->> 'mime_type', '')) <= 255
-        and app.is_count(attachment -> 'width')
-        and app.is_count(attachment -> 'height')
-        and app.is_count(attachment -> 'bytes'), false)
-    then
-        perform app.refuse_param('attachment', '"attachment" must be an object with a "media_id" (from media.create) '
-            'or a "url" (https, at most 2,048 bytes). It may also have "mime_type" (at most 255 bytes), "width", '
-            '"height" and "bytes" (integers from 0 to 2^53), and "blurhash" (at most 128 characters).');
+    if not has_more then
+        if not app.is_attachment(attachment) then
+            perform app.refuse_param('attachment', '"attachment"' || others);
+        end if;
+        return;
+    elsif pg_catalog.jsonb_typeof(attachment -> 'more') <> 'array'
+          or pg_catalog.jsonb_array_length(attachment -> 'more') > 9 then
+        perform app.refuse_param('attachments', '"attachments" must hold 1 to 10 objects.');
+    end if;
+    select a.place - 1 into wrong
+      from pg_catalog.jsonb_array_elements(app.attachments(attachment)) with ordinality a (value, place)
+     where not app.is_attachment(a.value) order by a.place limit 1;
+    if wrong is not null then
+        perform app.refuse_param(
+            pg_catalog.format('attachments[%s]', wrong), pg_catalog.format('"attachments[%s]"', wrong) || others);
     end if;
 end
-$_$;
+$$;
 
 CREATE TABLE public.user_profiles (
     id uuid NOT NULL,
@@ -3314,6 +3566,47 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.check_scheduled() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    -- The policy checks it too, but only after this trigger, whose errors would reveal who is a member.
+    if new.sender_id <> auth.uid() then
+        perform app.refuse_message();
+    elsif not coalesce(new.due_at > pg_catalog.now() and new.due_at <= pg_catalog.now() + interval '366 days', false)
+    then
+        perform app.refuse_param('due_at', '"due_at" must be in the future, at most a year from now.');
+    elsif new.kind = 'system' then
+        perform app.refuse_param('kind',
+            '"kind" must be "text", "image", "video", "audio", "file" or "custom".');
+    end if;
+    begin
+        perform app.send_scheduled(new);
+        raise exception using errcode = 'PL099';
+    exception when sqlstate 'PL099' then
+        -- The message is taken back, and its locks with it.
+    end;
+    -- Serializes the user's changes, so that all scheduled messages are counted.
+    perform 1 from public.user_profiles p where p.id = new.sender_id for no key update;
+    if (select count(*) from public.scheduled_messages s where s.sender_id = new.sender_id) >= 100 then
+        perform app.refuse_forbidden(
+            'You have 100 scheduled messages. Remove one, or wait until one is sent, before you schedule another.');
+    elsif exists (
+        select from public.scheduled_messages s
+         where s.sender_id = new.sender_id
+           and app.media_ids(s.attachment) && app.media_ids(new.attachment)) then
+        perform app.refuse_param('attachment.media_id',
+            '"attachment.media_id" is already used by another scheduled message.');
+    end if;
+    new.attachment := app.normalized_attachment(new.attachment);
+    new.tries := 0;
+    new.next_try_at := new.due_at;
+    new.refusal := null;
+    return new;
+end
+$$;
+
 CREATE FUNCTION app.checked_email(email text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3409,7 +3702,8 @@ begin
          limit most),
     judged as materialized (
         select q.place, q.device_id, q.conversation_id, q.told_seq, q.attempts, q.noted_at, d.user_id, d.platform,
-               d.token, d.environment, d.locale, n.seq as newest, n.sender_id, n.kind as message_kind, n.content,
+               d.token, d.environment, d.locale, n.seq as newest, n.sender_id, n.kind as message_kind,
+               case when n.is_named and n.kind in ('video', 'voice') then '' else n.content end as content,
                m.last_read_seq,
                case when m.user_id is null then 'forget'
                     when q.seq <= m.last_read_seq then
@@ -3428,7 +3722,9 @@ begin
           left join public.conversation_mutes x
             on x.conversation_id = q.conversation_id and x.user_id = d.user_id
           left join lateral (
-                select t.seq, t.sender_id, t.kind, t.content
+                select t.seq, t.sender_id, t.content,
+                       case when t.attachment ->> 'waveform' is not null then 'voice' else t.kind::text end as kind,
+                       t.content = t.attachment ->> 'name' as is_named
                   -- Among the newest 1,000, since a sender may have deleted any number of messages.
                   from ((select y.seq
                            from (select t.seq, t.sender_id, t.deleted_at from public.messages t
@@ -3497,6 +3793,8 @@ begin
     delete from public.media m
      where m.id in (select u.id from public.media u
                      where u.used_at is null and u.created_at < pg_catalog.now() - interval '24 hours'
+                       and not exists (select from public.scheduled_messages s
+                                        where s.sender_id = u.owner_id and u.id = any (app.media_ids(s.attachment)))
                      order by u.created_at limit most for update skip locked);
     return query
         update app.media_removals r set due_at = pg_catalog.clock_timestamp() + interval '1 minute'
@@ -3520,11 +3818,32 @@ CREATE FUNCTION app.complete_attachment(attachment jsonb) RETURNS jsonb
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+begin
+    if attachment ? 'media_id' then
+        attachment := app.complete_file(attachment);
+    end if;
+    if pg_catalog.jsonb_typeof(attachment -> 'more') = 'array'
+       and pg_catalog.jsonb_array_length(attachment -> 'more') between 1 and 9 then
+        attachment := pg_catalog.jsonb_set(attachment, '{more}', (
+            select pg_catalog.jsonb_agg(
+                       case when pg_catalog.jsonb_typeof(a.value) = 'object' and a.value ? 'media_id'
+                            then app.complete_file(a.value) else a.value end order by a.place)
+              from pg_catalog.jsonb_array_elements(attachment -> 'more') with ordinality a (value, place)));
+    end if;
+    return attachment;
+end
+$$;
+
+CREATE FUNCTION app.complete_file(attachment jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
 declare
     known jsonb;
 begin
     select pg_catalog.jsonb_build_object('mime_type', m.mime_type, 'bytes', m.bytes)
-           || pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object('width', m.width, 'height', m.height))
+           || pg_catalog.jsonb_strip_nulls(
+                  pg_catalog.jsonb_build_object('width', m.width, 'height', m.height, 'name', m.name))
       into known
       from public.media m where m.id = app.media_id(attachment) and m.owner_id = app.caller();
     return coalesce(known, '{}') || attachment;
@@ -3550,30 +3869,6 @@ CREATE FUNCTION app.conversation_member(id uuid) RETURNS text
     BEGIN ATOMIC
  SELECT (('","conversation_id":"'::text || (id)::text) || '","seq":'::text);
 END;
-
-CREATE FUNCTION app.conversations_with_reactions(since pg_snapshot, mine uuid[]) RETURNS uuid[]
-    LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET enable_sort TO 'off'
-    SET enable_seqscan TO 'off'
-    SET enable_bitmapscan TO 'off'
-    SET jit TO 'off'
-    AS $$
-declare
-    most constant integer := 64;
-    oldest xid8 := pg_catalog.pg_snapshot_xmin(since);
-    changed uuid[] := array(
-        select c.conversation_id from public.reaction_counts c
-         where c.changed_xid >= oldest order by c.changed_xid limit most);
-begin
-    return case when pg_catalog.cardinality(changed) = most then mine
-                -- Another's conversations are not told apart.
-                else array(select m.id from unnest(mine) as m (id)
-                             join public.conversation_members o on o.conversation_id = m.id and o.user_id = auth.uid()
-                            where m.id = any (changed)) end;
-end
-$$;
 
 CREATE FUNCTION app.count_messages(conversation_id uuid, guest uuid, after_seq bigint, last_seq bigint) RETURNS integer
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -3643,6 +3938,29 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.count_scheduled(conversation_id uuid, user_id uuid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    insert into public.conversation_mutes (conversation_id, user_id)
+    select m.conversation_id, m.user_id from public.conversation_members m
+     where m.conversation_id = count_scheduled.conversation_id and m.user_id = count_scheduled.user_id
+    on conflict on constraint conversation_mutes_pkey do nothing;
+    perform 1 from public.conversation_mutes x
+     where x.conversation_id = count_scheduled.conversation_id and x.user_id = count_scheduled.user_id for update;
+    -- A separate statement, which sees what was committed before the lock was taken.
+    update public.conversation_mutes x set scheduled_count = n.scheduled, unsent_count = n.unsent
+      from (select count(*) filter (where s.refusal is null) as scheduled,
+                   count(*) filter (where s.refusal is not null) as unsent
+              from public.scheduled_messages s
+             where s.sender_id = count_scheduled.user_id
+               and s.conversation_id = count_scheduled.conversation_id) n
+     where x.conversation_id = count_scheduled.conversation_id and x.user_id = count_scheduled.user_id
+       and row(x.scheduled_count, x.unsent_count) is distinct from row(n.scheduled, n.unsent);
+end
+$$;
+
 CREATE FUNCTION app.create_account(provider text, email text, full_name text) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3703,7 +4021,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer) RETURNS uuid
+CREATE FUNCTION app.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer, name text DEFAULT NULL::text) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -3716,6 +4034,9 @@ begin
     if purpose = 'message' and not app.is_member(create_media.conversation_id) then
         perform app.refuse_hidden('There is no such conversation.');
     end if;
+    if name is not null and not app.is_file_name(name) then
+        perform app.refuse_file_name('name');
+    end if;
     -- Serializes the user's uploads so that all are counted, and refuses deleted users. Not `for update`: transactions
     -- that add the user to a conversation would wait.
     perform 1 from public.user_profiles p where p.id = me and not p.is_deleted for no key update;
@@ -3724,12 +4045,12 @@ begin
     end if;
     select count(*) as number, coalesce(sum(m.bytes), 0) as bytes into waiting
       from public.media m where m.owner_id = me and m.used_at is null;
-    if waiting.number >= 100 or waiting.bytes + create_media.bytes > 268435456 then
-        perform app.refuse_forbidden('You have too many unused pictures: use them, or wait a day until they are '
+    if waiting.number >= 100 or waiting.bytes + create_media.bytes > 1073741824 then
+        perform app.refuse_forbidden('You have too many unused files: use them, or wait a day until they are '
             'removed.');
     end if;
-    insert into public.media (owner_id, purpose, conversation_id, mime_type, bytes, width, height)
-    values (me, purpose, create_media.conversation_id, mime_type, create_media.bytes, width, height)
+    insert into public.media (owner_id, purpose, conversation_id, mime_type, bytes, width, height, name)
+    values (me, purpose, create_media.conversation_id, mime_type, create_media.bytes, width, height, name)
     returning id into new_id;
     return new_id;
 end
@@ -3828,6 +4149,23 @@ begin
     return null;
 end
 $$;
+
+CREATE TABLE public.delivered_marks (
+    conversation_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    last_delivered_seq bigint NOT NULL,
+    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    CONSTRAINT delivered_marks_last_delivered_seq_check CHECK ((last_delivered_seq >= 0))
+)
+WITH (fillfactor='70');
+
+CREATE FUNCTION app.delivered_mark(conversation_id uuid, user_id uuid) RETURNS bigint
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT d.last_delivered_seq
+    FROM public.delivered_marks d
+   WHERE ((d.conversation_id = delivered_mark.conversation_id) AND (d.user_id = delivered_mark.user_id));
+END;
 
 CREATE FUNCTION app.distinct_ids(field text, ids uuid[], without uuid[]) RETURNS uuid[]
     LANGUAGE plpgsql IMMUTABLE
@@ -4020,6 +4358,7 @@ begin
     update public.conversation_members m set is_deleted = true where m.user_id = new.id;
     perform app.hide_presence(new.id);
     delete from app.devices d where d.user_id = new.id;
+    delete from public.scheduled_messages s where s.sender_id = new.id;
     delete from public.media m where m.owner_id = new.id and m.used_at is null;
     delete from app.identities i where i.user_id = new.id;
     delete from app.mails m where m.user_id = new.id;
@@ -4293,6 +4632,38 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.is_attachment(attachment jsonb) RETURNS boolean
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+begin
+    return coalesce(
+        pg_catalog.jsonb_typeof(attachment) = 'object'
+        and attachment - '{url,media_id,mime_type,width,height,bytes,blurhash,name,duration_ms,waveform,'
+            'preview_media_id}'::text[] = '{}'
+        and pg_catalog.jsonb_typeof(attachment -> 'url') = 'string'
+        and case when attachment ? 'media_id'
+                 then coalesce(app.is_media_url(attachment ->> 'url', app.media_id(attachment)), false)
+                 else app.is_https(attachment ->> 'url') end
+        and app.is_optional_string(attachment -> 'blurhash')
+        and coalesce(attachment ->> 'blurhash', '') ~ '^[0-9A-Za-z#$%*+,.:;=?@^_{|}~\[\]-]{0,128}$'
+        and app.is_optional_string(attachment -> 'mime_type')
+        and pg_catalog.octet_length(coalesce(attachment ->> 'mime_type', '')) <= 255
+        and app.is_optional_string(attachment -> 'name')
+        and app.is_file_name(coalesce(attachment ->> 'name', 'x'))
+        and app.is_optional_string(attachment -> 'waveform')
+        and app.is_waveform(coalesce(attachment ->> 'waveform', ''))
+        and app.is_optional_string(attachment -> 'preview_media_id')
+        and coalesce(attachment ->> 'preview_media_id', '')
+            ~ '^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?$'
+        and coalesce(attachment ->> 'preview_media_id', 'null') <> ''
+        and app.is_count(attachment -> 'width')
+        and app.is_count(attachment -> 'height')
+        and app.is_count(attachment -> 'bytes')
+        and app.is_count(attachment -> 'duration_ms'), false);
+end
+$_$;
+
 CREATE FUNCTION app.is_banned(account auth.users) RETURNS boolean
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4332,6 +4703,16 @@ CREATE FUNCTION app.is_count(value jsonb) RETURNS boolean
              ELSE false
          END AS "case";
 END;
+
+CREATE FUNCTION app.is_file_name(value text) RETURNS boolean
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return pg_catalog.char_length(value) between 1 and 255 and not app.has_control(value)
+           and not app.is_blank(value);
+end
+$$;
 
 CREATE FUNCTION app.is_first_sent(conversation_id uuid, client_id uuid, kind text, content text, attachment jsonb, reply_to_seq bigint, data jsonb) RETURNS boolean
     LANGUAGE sql STABLE SECURITY DEFINER
@@ -4458,6 +4839,18 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.is_optional_string(value jsonb) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT (COALESCE(jsonb_typeof(value), 'null'::text) = ANY ('{string,"null"}'::text[]));
+END;
+
+CREATE FUNCTION app.is_picture_type(mime_type text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT starts_with(mime_type, 'image/'::text) AS starts_with;
+END;
+
 CREATE FUNCTION app.is_proven(account auth.users) RETURNS boolean
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4537,6 +4930,12 @@ begin
         else true end;
 end
 $$;
+
+CREATE FUNCTION app.is_waveform(value text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT ((char_length(value) <= 172) AND (value ~ '^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$'::text) AND (char_length(rtrim(value, '='::text)) <= 171));
+END;
 
 CREATE FUNCTION app.joined(objects text[], from_last boolean DEFAULT false, room bigint DEFAULT app.answer_bytes()) RETURNS text
     LANGUAGE plpgsql IMMUTABLE
@@ -4823,6 +5222,12 @@ CREATE FUNCTION app.max_conversations_by_strangers() RETURNS integer
  SELECT (app.max_conversations() / 2);
 END;
 
+CREATE FUNCTION app.max_delivered_members() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT 32;
+END;
+
 CREATE FUNCTION app.max_message_characters() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
@@ -4839,6 +5244,12 @@ CREATE FUNCTION app.max_unread_mentions() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
  SELECT 100;
+END;
+
+CREATE FUNCTION app.may_be_empty(kind text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT (kind = ANY ('{image,video,audio,file,custom}'::text[]));
 END;
 
 CREATE FUNCTION app.may_mention_everyone(conversation_id uuid, sender_id uuid) RETURNS boolean
@@ -4884,6 +5295,23 @@ CREATE FUNCTION app.media_id(attachment jsonb) RETURNS uuid
              ELSE NULL::uuid
          END AS "case";
 END;
+
+CREATE FUNCTION app.media_ids(attachment jsonb) RETURNS uuid[]
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if attachment is null then
+        return null;
+    end if;
+    return array(
+        select i.id
+          from pg_catalog.jsonb_array_elements(app.attachments(attachment)) a (value)
+         cross join lateral (
+                values (app.media_id(a.value)), ((a.value ->> 'preview_media_id')::uuid)) i (id)
+         where i.id is not null);
+end
+$$;
 
 CREATE FUNCTION app.mentioned_members(conversation_id uuid, mentions uuid[]) RETURNS uuid[]
     LANGUAGE plpgsql STABLE
@@ -4953,6 +5381,17 @@ begin
            preferences = case when app.json_bytes(together) <= 16384 then together else s.preferences end
      where s.id = account;
 end
+$$;
+
+CREATE FUNCTION app.merge_scheduled(guest uuid, account uuid) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    -- What the device has scheduled again as the account.
+    delete from public.scheduled_messages s
+     where s.sender_id = guest
+       and exists (select from public.scheduled_messages o where o.sender_id = account and o.id = s.id);
+    update public.scheduled_messages s set sender_id = account where s.sender_id = guest
 $$;
 
 CREATE TABLE app.merged_guests (
@@ -5043,6 +5482,7 @@ begin
         end if;
     end loop;
 
+    perform app.merge_scheduled(guest, account);
     perform app.merge_media(guest, account);
     perform app.merge_profiles(guest, account);
     perform app.drop_unused_avatars(account);
@@ -5103,18 +5543,18 @@ CREATE FUNCTION app.message_object(message public.messages, conversation text, s
              ELSE (('","kind":"'::text || ((message).kind)::text) || '","content":'::text)
          END, COALESCE(to_json(((message).content)::text), 'null'::json),
          CASE
-             WHEN ((message).attachment IS NOT NULL) THEN (((',"attachment":'::text || (app.attachment_object((message).attachment))::text) ||
+             WHEN ((message).attachment IS NOT NULL) THEN ((app.attachment_members((message).attachment) ||
              CASE
                  WHEN ((message).seq > mark) THEN ',"is_read":false'::text
                  ELSE ',"is_read":true'::text
              END) || ',"version":'::text)
-             WHEN ((message).event IS NOT NULL) THEN (((',"attachment":null,"event":'::text || ((message).event)::text) ||
+             WHEN ((message).event IS NOT NULL) THEN (((',"attachment":null,"attachments":[],"event":'::text || ((message).event)::text) ||
              CASE
                  WHEN ((message).seq > mark) THEN ',"is_read":false'::text
                  ELSE ',"is_read":true'::text
              END) || ',"version":'::text)
-             WHEN ((message).seq > mark) THEN ',"attachment":null,"is_read":false,"version":'::text
-             ELSE ',"attachment":null,"is_read":true,"version":'::text
+             WHEN ((message).seq > mark) THEN ',"attachment":null,"attachments":[],"is_read":false,"version":'::text
+             ELSE ',"attachment":null,"attachments":[],"is_read":true,"version":'::text
          END, (message).version,
          CASE
              WHEN app.has_details(message) THEN app.message_details(message, reply)
@@ -5234,6 +5674,20 @@ begin
         update app.merged_guests g set messages = g.messages + uncounted where g.guest_id = move.guest_id;
     end if;
     return coalesce(pg_catalog.cardinality(ids), 0);
+end
+$$;
+
+CREATE FUNCTION app.move_delivered_mark(conversation_id uuid, user_id uuid, seq bigint) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    insert into public.delivered_marks as d (conversation_id, user_id, last_delivered_seq)
+    select m.conversation_id, m.user_id, move_delivered_mark.seq from public.conversation_members m
+     where m.conversation_id = move_delivered_mark.conversation_id and m.user_id = move_delivered_mark.user_id
+       and m.last_read_seq < move_delivered_mark.seq
+    on conflict on constraint delivered_marks_pkey do update set last_delivered_seq = excluded.last_delivered_seq
+     where d.last_delivered_seq < excluded.last_delivered_seq;
 end
 $$;
 
@@ -5373,6 +5827,14 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.move_scheduled(from_id uuid, into_id uuid, base bigint) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    update public.scheduled_messages s set conversation_id = into_id, reply_to_seq = s.reply_to_seq + base
+     where s.conversation_id = from_id
+$$;
+
 CREATE FUNCTION app.moved_xid(before public.messages, after public.messages) RETURNS xid8
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5465,6 +5927,12 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.needs_attachment(kind text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT (kind = ANY ('{image,video,audio,file}'::text[]));
+END;
+
 CREATE FUNCTION app.next_version_time(last timestamp with time zone) RETURNS timestamp with time zone
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5484,12 +5952,27 @@ CREATE FUNCTION app.normalized(value text) RETURNS text
                  　'::text) AS trimmed) t;
 END;
 
-CREATE FUNCTION app.normalized_counts(attachment jsonb) RETURNS jsonb
+CREATE FUNCTION app.normalized_file(attachment jsonb) RETURNS jsonb
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
- SELECT (attachment || COALESCE(( SELECT jsonb_object_agg(name.name, trunc(((normalized_counts.attachment ->> name.name))::numeric)) AS jsonb_object_agg
-            FROM unnest('{width,height,bytes}'::text[]) name(name)
-           WHERE ((normalized_counts.attachment ->> name.name) ~ '^[0-9]{1,16}\.0{1,8}$'::text)), '{}'::jsonb));
+ SELECT (attachment || COALESCE(( SELECT jsonb_object_agg(name.name, trunc(((normalized_file.attachment ->> name.name))::numeric)) AS jsonb_object_agg
+            FROM unnest('{width,height,bytes,duration_ms}'::text[]) name(name)
+           WHERE ((normalized_file.attachment ->> name.name) ~ '^[0-9]{1,16}\.0{1,8}$'::text)), '{}'::jsonb));
+END;
+
+CREATE FUNCTION app.normalized_attachment(attachment jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT (app.normalized_file((attachment - 'more'::text)) ||
+         CASE
+             WHEN ((jsonb_typeof((attachment -> 'more'::text)) = 'array'::text) AND ((attachment -> 'more'::text) <> '[]'::jsonb)) THEN jsonb_build_object('more', ( SELECT jsonb_agg(
+                     CASE
+                         WHEN (jsonb_typeof(a.value) = 'object'::text) THEN app.normalized_file(a.value)
+                         ELSE a.value
+                     END ORDER BY a.place) AS jsonb_agg
+                FROM jsonb_array_elements((normalized_attachment.attachment -> 'more'::text)) WITH ORDINALITY a(value, place)))
+             ELSE '{}'::jsonb
+         END);
 END;
 
 CREATE FUNCTION app.note_ended(base pg_snapshot, INOUT started timestamp with time zone, OUT replayed pg_lsn) RETURNS record
@@ -5547,6 +6030,7 @@ CREATE FUNCTION app.number_message() RETURNS trigger
     AS $$
 declare
     xid xid8 := pg_catalog.pg_current_xact_id();
+    is_list boolean := new.attachment ? 'more';
 begin
     -- app.number_messages has numbered it.
     if pg_catalog.current_setting('role') = 'postline_sender' then
@@ -5562,16 +6046,16 @@ begin
     end if;
     if new.attachment is not null then
         perform app.check_attachment(new.attachment);
-        new.attachment := app.normalized_counts(new.attachment);
+        new.attachment := app.normalized_attachment(new.attachment);
     end if;
     if new.deleted_at is not null then
         new.content := null;
         new.attachment := null;
-    elsif new.kind = 'image' then
+    elsif app.needs_attachment(new.kind) then
         if new.attachment is null then
-            perform app.refuse_param('attachment', '"attachment" is missing: a message of kind "image" needs it.');
+            perform app.refuse_without_attachment(new.kind);
         end if;
-        new.content := coalesce(new.content, '');
+        new.content := app.attachment_content(new.kind, new.content, new.attachment);
     elsif new.kind = 'custom' then
         if new.data is null then
             perform app.refuse_param('data', '"data" is missing: a message of kind "custom" needs it.');
@@ -5614,8 +6098,8 @@ begin
             perform app.refuse_message();
         end if;
     end if;
-    if new.attachment is not null and new.attachment ? 'media_id' then
-        perform app.use_picture(new);
+    if new.attachment is not null then
+        perform app.use_media(new, null, is_list);
     end if;
     if app.has_details(new) then
         new := app.add_details(new);
@@ -5732,14 +6216,14 @@ CREATE FUNCTION app.quoted(value text) RETURNS text
          END AS "case";
 END;
 
-CREATE FUNCTION app.own_members(unread_count bigint, unread_mentions bigint, is_marked_unread boolean, muted_until timestamp with time zone, is_archived boolean, is_pinned boolean) RETURNS text
+CREATE FUNCTION app.own_members(unread_count bigint, unread_mentions bigint, is_marked_unread boolean, muted_until timestamp with time zone, is_archived boolean, is_pinned boolean, scheduled_count integer, unsent_count integer) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
     BEGIN ATOMIC
  SELECT concat(',"unread_count":', unread_count, ',"unread_mentions":', unread_mentions, ',"is_marked_unread":', (COALESCE(is_marked_unread, false))::text, ',"muted_until":', app.quoted(
          CASE
              WHEN (muted_until > now()) THEN app.utc(muted_until)
              ELSE NULL::text
-         END), ',"is_archived":', (COALESCE(is_archived, false))::text, ',"is_pinned":', (COALESCE(is_pinned, false))::text) AS concat;
+         END), ',"is_archived":', (COALESCE(is_archived, false))::text, ',"is_pinned":', (COALESCE(is_pinned, false))::text, ',"scheduled_count":', COALESCE(scheduled_count, 0), ',"unsent_count":', COALESCE(unsent_count, 0)) AS concat;
 END;
 
 CREATE FUNCTION app.page_bytes() RETURNS integer
@@ -5859,6 +6343,23 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.propagate_media() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    kept uuid[] := coalesce(app.media_ids(new.attachment), '{}');
+begin
+    update public.media m set removed_at = pg_catalog.now()
+     where m.id = any (app.media_ids(old.attachment)) and m.id <> all (kept) and m.message_id = old.id
+       and m.removed_at is null;
+    update public.media m set conversation_id = new.conversation_id, owner_id = new.sender_id
+     where m.id = any (kept) and m.message_id = new.id
+       and row(m.conversation_id, m.owner_id) is distinct from row(new.conversation_id, new.sender_id);
+    return null;
+end
+$$;
+
 CREATE FUNCTION app.propagate_message() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5875,22 +6376,6 @@ begin
                                        else c.last_message_content end,
            last_message_xid = pg_catalog.pg_current_xact_id()
      where c.id = new.conversation_id;
-    return null;
-end
-$$;
-
-CREATE FUNCTION app.propagate_picture() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-    if app.media_id(new.attachment) is distinct from app.media_id(old.attachment) then
-        update public.media m set removed_at = pg_catalog.now()
-         where m.id = app.media_id(old.attachment) and m.message_id = old.id and m.removed_at is null;
-    else
-        update public.media m set conversation_id = new.conversation_id, owner_id = new.sender_id
-         where m.id = app.media_id(new.attachment) and m.message_id = new.id;
-    end if;
     return null;
 end
 $$;
@@ -5932,6 +6417,22 @@ begin
             update app.profile_details d set version_second = null
              where d.user_id = new.id and d.version_second is not null;
         end if;
+    end if;
+    return null;
+end
+$$;
+
+CREATE FUNCTION app.propagate_scheduled() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if old.id is not null then
+        perform app.count_scheduled(old.conversation_id, old.sender_id);
+    end if;
+    if new.id is not null
+       and row(new.conversation_id, new.sender_id) is distinct from row(old.conversation_id, old.sender_id) then
+        perform app.count_scheduled(new.conversation_id, new.sender_id);
     end if;
     return null;
 end
@@ -6292,6 +6793,42 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.rare_changes_since(since pg_snapshot, mine uuid[], OUT reacted uuid[], OUT delivered uuid[]) RETURNS record
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_sort TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    most constant integer := 64;
+    me uuid := auth.uid();
+    oldest xid8 := pg_catalog.pg_snapshot_xmin(since);
+begin
+    reacted := array(
+        select c.conversation_id from public.reaction_counts c
+         where c.changed_xid >= oldest order by c.changed_xid limit most);
+    delivered := array(
+        select d.conversation_id from public.delivered_marks d
+         where d.changed_xid >= oldest and d.user_id <> me order by d.changed_xid limit most);
+    -- Whether something has changed in another's conversation is not told.
+    if reacted <> '{}' then
+        reacted := case when pg_catalog.cardinality(reacted) = most then mine
+                        else array(select o.conversation_id from public.conversation_members o
+                                    where o.user_id = me and o.conversation_id = any (reacted)
+                                      and o.conversation_id = any (mine)) end;
+    end if;
+    if delivered <> '{}' then
+        delivered := case when pg_catalog.cardinality(delivered) = most then mine
+                          else array(select o.conversation_id from public.conversation_members o
+                                      where o.user_id = me and o.conversation_id = any (delivered)
+                                        and o.conversation_id = any (mine)) end;
+    end if;
+end
+$$;
+
 CREATE FUNCTION app.reactions_by(user_id uuid, conversation_id uuid, seq bigint) RETURNS TABLE(emojis text)
     LANGUAGE sql STABLE
     BEGIN ATOMIC
@@ -6593,6 +7130,8 @@ begin
        set wrote = f.wrote or excluded.wrote, changed_xid = excluded.changed_xid,
            -- If the user had messages here before, the members already have its profile.
            joined_xid = case when f.wrote then f.joined_xid else excluded.joined_xid end;
+    delete from public.delivered_marks d
+     where d.conversation_id = old.conversation_id and d.user_id = old.user_id;
     if old.role = 'owner' then
         perform app.ensure_owner(old.conversation_id);
     end if;
@@ -6650,6 +7189,16 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.refuse_client_id() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    raise exception using errcode = 'PL012', detail = '{"field":"client_id"}',
+        message = '"client_id" was already used for another message in this conversation.';
+end
+$$;
+
 CREATE FUNCTION app.refuse_content() RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -6692,6 +7241,16 @@ CREATE FUNCTION app.refuse_email() RETURNS void
 begin
     raise exception using errcode = 'PL010', message = 'This email address already has an account.',
         detail = '{"field":"email"}';
+end
+$$;
+
+CREATE FUNCTION app.refuse_file_name(field text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    perform app.refuse_param(field, pg_catalog.format(
+        '"%s" must be 1 to 255 characters long, without control characters.', field));
 end
 $$;
 
@@ -6780,6 +7339,16 @@ CREATE FUNCTION app.refuse_username() RETURNS void
     AS $$
 begin
     raise exception using errcode = 'PL009', message = 'That username is taken.', detail = '{"field":"username"}';
+end
+$$;
+
+CREATE FUNCTION app.refuse_without_attachment(kind text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    perform app.refuse_param('attachment', pg_catalog.format(
+        '"attachment" is missing: a message of kind "%s" needs it, or "attachments".', kind));
 end
 $$;
 
@@ -6934,6 +7503,7 @@ begin
     update public.conversation_mutes set changed_xid = '3' where changed_xid > horizon;
     update public.reaction_counts set changed_xid = '3' where changed_xid > horizon;
     update public.message_reactions set changed_xid = '3' where changed_xid > horizon;
+    update public.delivered_marks set changed_xid = '3' where changed_xid > horizon;
     update public.presence set changed_xid = '3' where changed_xid > horizon;
     update public.presence set hidden_xid = '3' where hidden_xid > horizon;
     update app.sessions set ended_xid = '3' where ended_xid > horizon;
@@ -7035,6 +7605,111 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.report_acknowledged(users uuid[], conversations uuid[], epochs text[], cursors pg_snapshot[], OUT moved integer, OUT large uuid[], OUT unsettled integer[]) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    epoch_now text := app.epoch();
+    marks record;
+begin
+    select coalesce(pg_catalog.array_agg(a.place), '{}') as places,
+           coalesce(pg_catalog.array_agg(a.conversation_id), '{}') as conversations,
+           coalesce(pg_catalog.array_agg(a.user_id), '{}') as users, coalesce(pg_catalog.array_agg(a.seq), '{}') as seqs
+      into marks
+      from app.acknowledged_messages(users, conversations, cursors) a
+     where epochs[a.place] = epoch_now;
+    select r.moved, r.large, array(select distinct marks.places[p] from unnest(r.unsettled) p order by 1)
+      into moved, large, unsettled
+      from app.report_delivered(marks.conversations, marks.users, marks.seqs) r;
+end
+$$;
+
+CREATE FUNCTION app.report_delivered(conversations uuid[], users uuid[], seqs bigint[], OUT moved integer, OUT large uuid[], OUT unsettled integer[]) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET lock_timeout TO '200ms'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    -- The marks that move, by conversation and user.
+    places integer[];
+    moving_conversations uuid[];
+    moving_users uuid[];
+    moving_seqs bigint[];
+    is_new boolean[];
+    settled integer[] := '{}';
+    more integer[];
+begin
+    large := array(
+        select c.id from (select distinct u.id from unnest(conversations) as u (id)) c
+         where exists (
+            select from public.conversation_members m
+             where m.conversation_id = c.id offset app.max_delivered_members())
+         order by c.id);
+    select coalesce(pg_catalog.array_agg(w.place order by w.conversation_id, w.user_id), '{}'),
+           pg_catalog.array_agg(w.conversation_id order by w.conversation_id, w.user_id),
+           pg_catalog.array_agg(w.user_id order by w.conversation_id, w.user_id),
+           pg_catalog.array_agg(w.seq order by w.conversation_id, w.user_id),
+           pg_catalog.array_agg(w.is_new order by w.conversation_id, w.user_id)
+      into places, moving_conversations, moving_users, moving_seqs, is_new
+      from (select r.place::integer as place, r.conversation_id, r.user_id, least(r.seq, c.last_seq) as seq,
+                   d.last_delivered_seq is null as is_new
+              from rows from (unnest(conversations), unnest(users), unnest(seqs))
+                   with ordinality as r (conversation_id, user_id, seq, place)
+             cross join lateral (
+                    select m.last_read_seq from public.conversation_members m
+                     where m.conversation_id = r.conversation_id and m.user_id = r.user_id and not m.is_deleted) m
+             cross join lateral (select c.last_seq from public.conversations c where c.id = r.conversation_id) c
+              left join lateral (
+                    select d.last_delivered_seq from public.delivered_marks d
+                     where d.conversation_id = r.conversation_id and d.user_id = r.user_id) d on true
+             where least(r.seq, c.last_seq) > greatest(m.last_read_seq, d.last_delivered_seq)
+               and r.conversation_id <> all (large)) w;
+    if false = any (is_new) then
+        with moving as materialized (
+            select w.place, w.seq, d.conversation_id, d.user_id
+              from unnest(places, moving_conversations, moving_users, moving_seqs, is_new)
+                   as w (place, conversation_id, user_id, seq, is_new)
+              join public.delivered_marks d
+                on d.conversation_id = w.conversation_id and d.user_id = w.user_id
+             where not w.is_new
+               for no key update of d skip locked),
+        written as (
+            update public.delivered_marks d set last_delivered_seq = w.seq
+              from moving w
+             where d.conversation_id = w.conversation_id and d.user_id = w.user_id
+            returning w.place)
+        select coalesce(pg_catalog.array_agg(m.place), '{}') into settled from written m;
+    end if;
+    if true = any (is_new) then
+        with moving as materialized (
+            select w.place, w.seq, m.conversation_id, m.user_id
+              from unnest(places, moving_conversations, moving_users, moving_seqs, is_new)
+                   as w (place, conversation_id, user_id, seq, is_new)
+              join public.conversation_members m
+                on m.conversation_id = w.conversation_id and m.user_id = w.user_id
+             where w.is_new
+               for key share of m skip locked),
+        written as (
+            insert into public.delivered_marks as d (conversation_id, user_id, last_delivered_seq)
+            select w.conversation_id, w.user_id, w.seq from moving w order by w.conversation_id, w.user_id
+            on conflict do nothing
+            returning d.conversation_id, d.user_id)
+        select coalesce(pg_catalog.array_agg(w.place), '{}') into more
+          from moving w join written m on m.conversation_id = w.conversation_id and m.user_id = w.user_id;
+        settled := settled || more;
+    end if;
+    moved := pg_catalog.cardinality(settled);
+    unsettled := array(select p from unnest(places) p where p <> all (settled) order by p);
+end
+$$;
+
 CREATE FUNCTION app.report_presence(node uuid, lease_seconds integer, arrived uuid[], gone uuid[], is_whole boolean DEFAULT false) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -7114,6 +7789,47 @@ begin
 end
 $$;
 
+CREATE TABLE public.scheduled_messages (
+    id uuid DEFAULT app.message_id() NOT NULL,
+    sender_id uuid NOT NULL,
+    conversation_id uuid NOT NULL,
+    due_at timestamp with time zone NOT NULL,
+    kind app.message_kind DEFAULT 'text'::text NOT NULL,
+    content app.message_content,
+    attachment jsonb,
+    reply_to_seq bigint,
+    mentions uuid[],
+    mentions_everyone boolean,
+    data jsonb,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    tries integer DEFAULT 0 NOT NULL,
+    next_try_at timestamp with time zone NOT NULL,
+    refusal jsonb
+);
+
+CREATE FUNCTION app.scheduled_object(scheduled public.scheduled_messages) RETURNS json
+    LANGUAGE sql STABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT row_to_json(w.*) AS row_to_json
+    FROM ( SELECT (scheduled_object.scheduled).id AS id,
+             (scheduled_object.scheduled).conversation_id AS conversation_id,
+             app.utc((scheduled_object.scheduled).due_at) AS due_at,
+             (scheduled_object.scheduled).kind AS kind,
+             (scheduled_object.scheduled).content AS content,
+                 CASE
+                     WHEN ((scheduled_object.scheduled).attachment IS NOT NULL) THEN app.attachment_object((scheduled_object.scheduled).attachment)
+                     ELSE NULL::json
+                 END AS attachment,
+             COALESCE(( SELECT json_agg(app.attachment_object(a.value) ORDER BY a.place) AS json_agg
+                    FROM jsonb_array_elements(app.attachments((scheduled_object.scheduled).attachment)) WITH ORDINALITY a(value, place)), '[]'::json) AS attachments,
+             (scheduled_object.scheduled).reply_to_seq AS reply_to_seq,
+             COALESCE((scheduled_object.scheduled).mentions, '{}'::uuid[]) AS mentions,
+             COALESCE((scheduled_object.scheduled).mentions_everyone, false) AS mentions_everyone,
+             (scheduled_object.scheduled).data AS data,
+             app.utc((scheduled_object.scheduled).created_at) AS created_at,
+             (scheduled_object.scheduled).refusal AS error) w;
+END;
+
 CREATE FUNCTION app.seal() RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -7163,6 +7879,51 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.send_due(most integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '1s'
+    AS $$
+declare
+    due public.scheduled_messages;
+    handled integer := 0;
+    state text;
+    problem text;
+    code text;
+begin
+    for due in
+        with claimed as materialized (
+            select s.* from public.scheduled_messages s
+             where s.refusal is null and s.next_try_at <= pg_catalog.clock_timestamp()
+             order by s.next_try_at limit most for update skip locked)
+        select c.* from claimed c order by c.conversation_id, c.due_at, c.created_at, c.id
+    loop
+        handled := handled + 1;
+        begin
+            if exists (select from auth.users u where u.id = due.sender_id and app.is_banned(u)) then
+                perform app.refuse_forbidden('This account is banned.');
+            end if;
+            perform app.send_scheduled(due);
+            delete from public.scheduled_messages s where s.sender_id = due.sender_id and s.id = due.id;
+        exception when others then
+            get stacked diagnostics state = returned_sqlstate, problem = message_text;
+            code := case state when 'PL001' then 'invalid_params' when 'PL007' then 'forbidden'
+                               when 'PL008' then 'not_found' when '23505' then 'client_id_reused'
+                               else case when due.tries >= 9 then 'unavailable' end end;
+            update public.scheduled_messages s
+               set tries = s.tries + 1,
+                   next_try_at = pg_catalog.clock_timestamp()
+                       + least(pg_catalog.power(2, s.tries), 300) * interval '1 second',
+                   refusal = case when code is not null then pg_catalog.jsonb_build_object(
+                       'code', code, 'message', case when code = 'unavailable'
+                           then 'The message could not be sent. Schedule it again.' else problem end) end
+             where s.sender_id = due.sender_id and s.id = due.id;
+        end;
+    end loop;
+    return handled;
+end
+$$;
+
 CREATE FUNCTION app.send_messages(senders uuid[], conversations uuid[], contents text[], client_ids uuid[], replies bigint[] DEFAULT NULL::bigint[], mentions text[] DEFAULT NULL::text[], everyone boolean[] DEFAULT NULL::boolean[], data text[] DEFAULT NULL::text[]) RETURNS TABLE(place bigint, object text)
     LANGUAGE plpgsql ROWS 16
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -7192,6 +7953,18 @@ begin
       from numbered n
      cross join lateral (select o.object from app.sender_objects o where o.id = n.sender_id offset 0) s;
 end
+$$;
+
+CREATE FUNCTION app.send_scheduled(scheduled public.scheduled_messages) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    insert into public.messages (
+        conversation_id, sender_id, client_id, kind, content, attachment, reply_to_seq, mentions, mentions_everyone,
+        data)
+    values (
+        scheduled.conversation_id, scheduled.sender_id, scheduled.id, scheduled.kind, scheduled.content,
+        scheduled.attachment, scheduled.reply_to_seq, scheduled.mentions, scheduled.mentions_everyone, scheduled.data)
 $$;
 
 CREATE FUNCTION app.sender_of(id uuid) RETURNS text
@@ -7512,7 +8285,9 @@ begin
             union all
             select r.changed_xid from public.reaction_counts r where r.changed_xid = any(asked)
             union all
-            select r.changed_xid from public.message_reactions r where r.changed_xid = any(asked));
+            select r.changed_xid from public.message_reactions r where r.changed_xid = any(asked)
+            union all
+            select d.changed_xid from public.delivered_marks d where d.changed_xid = any(asked));
         -- Nulls in `seen` must not make the comparison null.
         open := open || array(
             select u::text::bigint from unnest(unsure) u where not coalesce(u = any(seen), false));
@@ -7627,6 +8402,53 @@ begin
         room := room - pg_catalog.octet_length(part.object);
         if room < 0 or pg_catalog.clock_timestamp() > ending then
             next_position := 'conversations:' || part.id;
+            exit;
+        end if;
+    end loop;
+    objects := nullif(pg_catalog.array_to_string(found_objects, ','), '');
+end
+$$;
+
+CREATE FUNCTION app.sync_delivered(me uuid, since pg_snapshot, until pg_snapshot, delivered uuid[], given uuid[], after_id uuid, after_user uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    -- Read row by row, as in app.sync_conversations. Conversations without marks are rows too, to look at the clock.
+    conversations cursor for
+        select c.id, r.users, r.objects
+          from (select m.id from unnest(delivered) as m (id)
+                 where m.id >= after_id and m.id not in (select unnest(given)) order by m.id offset 0) c
+         cross join lateral (
+                select pg_catalog.array_agg(d.user_id) as users,
+                       pg_catalog.array_agg('{"conversation_id":"' || c.id || '","user_id":"' || d.user_id
+                           || '","last_delivered_seq":' || d.seq || '}') as objects
+                  from (select d.user_id, greatest(d.last_delivered_seq, m.last_read_seq) as seq
+                          from public.delivered_marks d
+                         cross join lateral (
+                                select m.last_read_seq from public.conversation_members m
+                                 where m.conversation_id = d.conversation_id and m.user_id = d.user_id offset 0) m
+                         where d.conversation_id = c.id and d.user_id <> me
+                           and (c.id > after_id or d.user_id > after_user)
+                           and app.is_change(d.changed_xid, since, until)
+                         order by d.user_id) d) r
+         order by c.id;
+    found_objects text[] := '{}';
+begin
+    after_id := coalesce(after_id, '00000000-0000-0000-0000-000000000000');
+    <<page>>
+    for part in conversations loop
+        for place in 1 .. coalesce(pg_catalog.cardinality(part.objects), 0) loop
+            found_objects := found_objects || part.objects[place];
+            room := room - pg_catalog.octet_length(part.objects[place]);
+            if room < 0 then
+                next_position := 'delivered:' || part.id || ':' || part.users[place];
+                exit page;
+            end if;
+        end loop;
+        -- After all members of the conversation, unless the page before ended there too.
+        if part.id > after_id and pg_catalog.clock_timestamp() > ending then
+            next_position := 'delivered:' || part.id || ':ffffffff-ffff-ffff-ffff-ffffffffffff';
             exit;
         end if;
     end loop;
@@ -7796,7 +8618,7 @@ CREATE FUNCTION app.sync_position("position" text, OUT section text, OUT after_i
     AS $_$
 begin
     if "position" !~ pg_catalog.replace(
-           '^((left|profiles|presence|conversations):@|(messages|reactions):@:[0-9]{1,18}|reads:@:@)$',
+           '^((left|profiles|presence|conversations):@|(messages|reactions):@:[0-9]{1,18}|(reads|delivered):@:@)$',
            '@', '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}') then
         return;
     end if;
@@ -7804,7 +8626,7 @@ begin
     after_id := pg_catalog.split_part("position", ':', 2)::uuid;
     if section in ('messages', 'reactions') then
         after_seq := pg_catalog.split_part("position", ':', 3)::bigint;
-    elsif section = 'reads' then
+    elsif section in ('reads', 'delivered') then
         after_user := pg_catalog.split_part("position", ':', 3)::uuid;
     end if;
 end
@@ -8088,7 +8910,7 @@ CREATE FUNCTION app.transfer_membership(conversation_id uuid, guest uuid, accoun
     AS $$
 declare
     seat public.conversation_members;
-    newest bigint;
+    delivered bigint := app.delivered_mark(transfer_membership.conversation_id, guest);
 begin
     select m.* into seat from public.conversation_members m
      where m.conversation_id = transfer_membership.conversation_id and m.user_id = guest;
@@ -8130,6 +8952,9 @@ begin
            sent_seq = greatest(m.sent_seq, seat.sent_seq),
            changed_xid = pg_catalog.pg_current_xact_id()
      where m.conversation_id = transfer_membership.conversation_id and m.user_id = account;
+    if delivered is not null then
+        perform app.move_delivered_mark(transfer_membership.conversation_id, account, delivered);
+    end if;
 end
 $$;
 
@@ -8258,20 +9083,53 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.use_picture(message public.messages) RETURNS void
+CREATE FUNCTION app.use_media(message public.messages, before jsonb, is_list boolean) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+declare
+    former uuid[] := coalesce(app.media_ids(before), '{}');
+    item record;
+    type text;
 begin
-    update public.media m set used_at = pg_catalog.clock_timestamp(), message_id = message.id
-     where m.id = app.media_id(message.attachment) and m.owner_id = message.sender_id
-       and m.conversation_id = message.conversation_id and m.stored_at is not null and m.used_at is null
-       and coalesce(message.attachment ->> 'mime_type', m.mime_type) = m.mime_type
-       and coalesce((message.attachment ->> 'bytes')::numeric, m.bytes) = m.bytes;
-    if not found then
-        perform app.refuse_param('attachment.media_id',
-            '"attachment.media_id" must be an unused picture that its sender has uploaded for this conversation.');
-    end if;
+    for item in
+        select a.value, a.place, app.media_id(a.value) as id, (a.value ->> 'preview_media_id')::uuid as preview_id,
+               case when is_list
+                    then pg_catalog.format('attachments[%s].', a.place - 1) else 'attachment.' end as path
+          from pg_catalog.jsonb_array_elements(app.attachments(message.attachment)) with ordinality a (value, place)
+         order by a.place
+    loop
+        if item.id is not null and item.id <> all (former) then
+            update public.media m
+               set used_at = pg_catalog.clock_timestamp(), message_id = message.id,
+                   name = coalesce(item.value ->> 'name', m.name)
+             where m.id = item.id and m.owner_id = message.sender_id
+               and m.conversation_id = message.conversation_id and m.stored_at is not null and m.used_at is null
+               and coalesce(item.value ->> 'mime_type', m.mime_type) = m.mime_type
+               and coalesce((item.value ->> 'bytes')::numeric, m.bytes) = m.bytes
+            returning m.mime_type into type;
+            if not found then
+                perform app.refuse_param(item.path || 'media_id', pg_catalog.format(
+                    '"%smedia_id" must be an unused file that its sender has uploaded for this conversation.',
+                    item.path));
+            elsif item.place = 1 and message.kind in ('image', 'video', 'audio')
+                  and pg_catalog.split_part(type, '/', 1) <> message.kind then
+                perform app.refuse_param('kind', pg_catalog.format(
+                    '"kind" must be "file" or that of the first attachment, which is %s.', type));
+            end if;
+        end if;
+        if item.preview_id is not null and item.preview_id <> all (former) then
+            update public.media m set used_at = pg_catalog.clock_timestamp(), message_id = message.id
+             where m.id = item.preview_id and m.owner_id = message.sender_id
+               and m.conversation_id = message.conversation_id and m.stored_at is not null and m.used_at is null
+               and app.is_picture_type(m.mime_type);
+            if not found then
+                perform app.refuse_param(item.path || 'preview_media_id', pg_catalog.format(
+                    '"%spreview_media_id" must be an unused picture that its sender has uploaded for this '
+                    'conversation.', item.path));
+            end if;
+        end if;
+    end loop;
 end
 $$;
 
@@ -8330,6 +9188,19 @@ begin
         new.changed_xid := pg_catalog.pg_current_xact_id();
         new.updated_at := pg_catalog.now();
     end if;
+    return new;
+end
+$$;
+
+CREATE FUNCTION app.validate_delivered_mark() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if tg_op = 'UPDATE' then
+        new.last_delivered_seq := greatest(old.last_delivered_seq, new.last_delivered_seq);
+    end if;
+    new.changed_xid := pg_catalog.pg_current_xact_id();
     return new;
 end
 $$;
@@ -8407,10 +9278,10 @@ begin
     -- The policies admit every user who may delete the message. Only its sender may edit it, and nobody an event.
     elsif auth.uid() is not null and (auth.uid() <> old.sender_id or old.kind = 'system') then
         perform app.refuse_forbidden('Only the sender of a message can edit it.');
-    elsif new.content is null or new.content = '' and new.kind not in ('image', 'custom') then
+    elsif new.content is null or new.content = '' and not app.may_be_empty(new.kind) then
         perform app.refuse_content();
-    elsif new.kind = 'image' and new.attachment is null then
-        perform app.refuse_param('attachment', '"attachment" is missing: a message of kind "image" needs it.');
+    elsif app.needs_attachment(new.kind) and new.attachment is null then
+        perform app.refuse_without_attachment(new.kind);
     elsif new.kind = 'custom' and new.data is null then
         perform app.refuse_param('data', '"data" is missing: a message of kind "custom" needs it.');
     elsif row(new.kind, new.content, new.attachment, new.mentions, new.mentions_everyone, new.data)
@@ -8420,11 +9291,8 @@ begin
     end if;
     if new.attachment is distinct from old.attachment and new.attachment is not null then
         perform app.check_attachment(new.attachment);
-        new.attachment := app.normalized_counts(new.attachment);
-        if app.media_id(new.attachment) is distinct from app.media_id(old.attachment)
-           and app.media_id(new.attachment) is not null then
-            perform app.use_picture(new);
-        end if;
+        new.attachment := app.normalized_attachment(new.attachment);
+        perform app.use_media(new, old.attachment, new.attachment ? 'more');
     end if;
     if has_details then
         new := app.change_details(old, new);
@@ -8833,6 +9701,23 @@ CREATE FUNCTION feed.changed_conversations(lows xid8[], highs xid8[]) RETURNS TA
           OFFSET 0) r);
 END;
 
+CREATE FUNCTION feed.changed_delivered_marks(lows xid8[], highs xid8[]) RETURNS TABLE(conversation_id uuid, user_id uuid, last_delivered_seq bigint, changed_xid xid8)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT r.conversation_id,
+     r.user_id,
+     r.last_delivered_seq,
+     r.changed_xid
+    FROM (UNNEST(changed_delivered_marks.lows, changed_delivered_marks.highs) s(low, high)
+      CROSS JOIN LATERAL ( SELECT t.conversation_id,
+             t.user_id,
+             t.last_delivered_seq,
+             t.changed_xid
+            FROM public.delivered_marks t
+           WHERE ((t.changed_xid >= s.low) AND (t.changed_xid < s.high))
+          OFFSET 0) r);
+END;
+
 CREATE TABLE app.former_members (
     conversation_id uuid NOT NULL,
     user_id uuid NOT NULL,
@@ -8916,6 +9801,8 @@ CREATE TABLE public.conversation_mutes (
     marked_unread_seq bigint,
     archived_at timestamp with time zone,
     pinned_at timestamp with time zone,
+    scheduled_count integer DEFAULT 0 NOT NULL,
+    unsent_count integer DEFAULT 0 NOT NULL,
     CONSTRAINT conversation_mutes_until_finite CHECK (isfinite(muted_until))
 );
 
@@ -9016,7 +9903,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION feed.count_changes(since pg_snapshot, lows xid8[], highs xid8[], INOUT members integer, INOUT profiles integer, INOUT conversations integer, INOUT former_members integer, INOUT messages integer, INOUT presence integer, INOUT mutes integer, INOUT reactions integer, OUT has_deletions boolean, OUT entered uuid[], OUT is_opened boolean, OUT has_too_many boolean) RETURNS record
+CREATE FUNCTION feed.count_changes(since pg_snapshot, lows xid8[], highs xid8[], INOUT members integer, INOUT profiles integer, INOUT conversations integer, INOUT former_members integer, INOUT messages integer, INOUT presence integer, INOUT mutes integer, INOUT reactions integer, INOUT delivered integer, OUT has_deletions boolean, OUT entered uuid[], OUT is_opened boolean, OUT has_too_many boolean) RETURNS record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -9114,11 +10001,15 @@ begin
                 select from feed.changed_own_reactions(lows, highs) limit most_rows + 1) n;
         end if;
     end if;
+    if delivered > 0 then
+        select count(*) into delivered from (
+            select from feed.changed_delivered_marks(lows, highs) limit most_rows + 1) n;
+    end if;
     has_too_many := members > most_rows or profiles > most_profiles or profile_audience > most_profile_audience
         or conversations > most_conversations or messages > most_rows or bytes > most_bytes
         or former_members > most_rows or pg_catalog.cardinality(entered) > most_entered or writers > most_rows
         or presence > most_presence or audience > most_audience or mutes > most_mutes
-        or reactions > most_rows or own_reactions > most_rows;
+        or reactions > most_rows or own_reactions > most_rows or delivered > most_rows;
 end
 $$;
 
@@ -9157,6 +10048,13 @@ begin
     reactions as materialized (
         select r.conversation_id, r.changed_xid as xid from public.reaction_counts r
          where r.changed_xid >= oldest order by r.changed_xid desc limit most),
+    -- Each message is followed by the marks of its receivers: a walk that did not reach its end leaves out nobody, but
+    -- the marks of the conversations are read.
+    delivered as materialized (
+        select d.conversation_id, d.user_id, d.changed_xid as xid from public.delivered_marks d
+         where d.changed_xid >= oldest order by d.changed_xid desc limit most),
+    reached_delivered as materialized (
+        select min(w.xid) as xid from delivered w having count(*) = most),
     -- The last transaction of the walks that did not reach their end; null if all did.
     reached as materialized (
         select max(e.xid) as xid from (
@@ -9171,7 +10069,7 @@ begin
             select min(w.xid) from reactions w having count(*) = most) e),
     xids as materialized (
         select m.xid from members m union select p.xid from profiles p union select p.xid from presences p
-        union select r.xid from reactions r),
+        union select r.xid from reactions r union select d.xid from delivered d),
     asked as materialized (
         select a.place, a.id, a.since, s.xmin, (
                 select min(x.xid) from xids x
@@ -9205,7 +10103,7 @@ begin
             select min(w.xid) as xid from conversations_of_profiles w having count(*) = most_memberships
             union all
             select min(w.xid) from conversations_of_presences w having count(*) = most_memberships) e),
-    -- The newest change of each conversation, and the two newest of presence.
+    -- The newest change of each conversation, and the two newest of presence and of delivered marks.
     changed as materialized (
         select w.conversation_id, null::uuid as user_id, max(w.xid) as xid
           from (select m.conversation_id, m.xid from members m
@@ -9219,6 +10117,12 @@ begin
           from (select p.conversation_id, p.user_id, p.xid,
                        row_number() over (partition by p.conversation_id order by p.xid desc) as number
                   from conversations_of_presences p) w
+         where w.number <= 2
+        union all
+        select w.conversation_id, w.user_id, w.xid
+          from (select d.conversation_id, d.user_id, d.xid,
+                       row_number() over (partition by d.conversation_id order by d.xid desc) as number
+                  from delivered d) w
          where w.number <= 2),
     own as materialized (
         select m.user_id, m.xid from members m
@@ -9260,6 +10164,15 @@ begin
                     and pg_catalog.pg_visible_in_snapshot(n.changed_xid, a.since)
                     -- Changes with each message that is sent, edited or deleted.
                     and coalesce(pg_catalog.pg_visible_in_snapshot(n.last_message_xid, a.since), true))
+        union all
+        select n.place
+          from (select a.place, a.since from checked a where a.xmin <= (select r.xid from reached_delivered r)) a
+          join mine n on n.place = a.place
+         cross join lateral (
+            select from public.delivered_marks d
+             where d.conversation_id = n.conversation_id and d.user_id <> n.user_id and d.changed_xid >= n.xmin
+               and not pg_catalog.pg_visible_in_snapshot(d.changed_xid, a.since)
+             limit 1) d
         union all
         select a.place from checked a
          cross join lateral (
@@ -9305,6 +10218,7 @@ declare
     presence integer := 1;
     mutes integer := 1;
     reactions integer := 1;
+    delivered integer := 1;
     counts record;  -- feed.count_changes
 begin
     if pg_catalog.pg_snapshot_xmin(since) <> beyond then
@@ -9327,15 +10241,19 @@ begin
                exists (select from public.conversation_mutes t
                         where t.changed_xid >= beyond and t.changed_xid < bound)::integer,
                exists (select from public.reaction_counts t
+                        where t.changed_xid >= beyond and t.changed_xid < bound)::integer,
+               exists (select from public.delivered_marks t
                         where t.changed_xid >= beyond and t.changed_xid < bound)::integer
-          into members, profiles, conversations, former_members, messages, presence, mutes, reactions;
+          into members, profiles, conversations, former_members, messages, presence, mutes, reactions, delivered;
     end if;
-    if members + profiles + conversations + former_members + messages + presence + mutes + reactions = 0 then
+    if members + profiles + conversations + former_members + messages + presence + mutes + reactions + delivered = 0
+    then
         return;
     end if;
 
     counts := feed.count_changes(
-        since, lows, highs, members, profiles, conversations, former_members, messages, presence, mutes, reactions);
+        since, lows, highs, members, profiles, conversations, former_members, messages, presence, mutes, reactions,
+        delivered);
     if counts.has_deletions then
         return query select * from feed.read_deleted(lows, highs);
     end if;
@@ -9378,6 +10296,9 @@ begin
     end if;
     if counts.messages > 0 then
         return query select * from feed.read_sender_marks(since, lows, highs);
+    end if;
+    if counts.delivered > 0 then
+        return query select * from feed.read_delivered_marks(since, lows, highs);
     end if;
     if counts.entered <> '{}' then
         return query select * from feed.read_openings(since, counts.entered, counts.is_opened);
@@ -9479,6 +10400,7 @@ CREATE FUNCTION feed.poll_changes(since pg_snapshot, features text[]) RETURNS TA
              WHEN (l.kind = ANY (ARRAY['behind'::text, 'presence'::text, 'opening_presence'::text])) THEN ('presence'::text = ANY (poll_changes.features))
              WHEN (l.kind = 'own_conversation'::text) THEN ('mutes'::text = ANY (poll_changes.features))
              WHEN (l.kind = ANY (ARRAY['reaction'::text, 'own_reaction'::text, 'opening_reaction'::text])) THEN ('reactions'::text = ANY (poll_changes.features))
+             WHEN (l.kind = 'delivered'::text) THEN ('delivered'::text = ANY (poll_changes.features))
              ELSE true
          END));
 END;
@@ -9532,7 +10454,9 @@ CREATE FUNCTION feed.own_numbers(conversation_id uuid, members uuid[], marks big
                    app.unread_mentions(own_numbers.conversation_id, m.id, m.mark) as unread_mentions,
                    (case when x.marked_unread_seq >= m.mark then 1 else 0 end
                     + case when x.archived_at is not null then 2 else 0 end
-                    + case when x.pinned_at is not null then 4 else 0 end)::bigint as flags
+                    + case when x.pinned_at is not null then 4 else 0 end
+                    + coalesce(least(x.scheduled_count, 4095)::bigint * 256 + x.unsent_count::bigint * 1048576, 0)
+                   )::bigint as flags
               from unnest(members, marks) with ordinality as m (id, mark, place)
               left join public.conversation_mutes x
                 on x.conversation_id = own_numbers.conversation_id and x.user_id = m.id) n
@@ -9567,6 +10491,27 @@ CREATE FUNCTION feed.read_deleted(lows xid8[], highs xid8[]) RETURNS TABLE(kind 
      NULL::bigint[] AS int8
     FROM feed.changed_profiles(read_deleted.lows, read_deleted.highs) p(id, is_deleted, changed_xid)
    WHERE p.is_deleted;
+END;
+
+CREATE FUNCTION feed.read_delivered_marks(since pg_snapshot, lows xid8[], highs xid8[]) RETURNS TABLE(kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT 'delivered'::text,
+     (d.changed_xid)::text AS changed_xid,
+     d.conversation_id,
+     d.user_id,
+     GREATEST(d.last_delivered_seq, m.last_read_seq) AS "greatest",
+     NULL::uuid[] AS uuid,
+     NULL::text AS text,
+     NULL::text AS text,
+     NULL::bigint[] AS int8
+    FROM (feed.changed_delivered_marks(read_delivered_marks.lows, read_delivered_marks.highs) d(conversation_id, user_id, last_delivered_seq, changed_xid)
+      CROSS JOIN LATERAL ( SELECT t.last_read_seq,
+             t.joined_xid
+            FROM public.conversation_members t
+           WHERE ((t.conversation_id = d.conversation_id) AND (t.user_id = d.user_id))
+          OFFSET 0) m)
+   WHERE pg_visible_in_snapshot(m.joined_xid, read_delivered_marks.since);
 END;
 
 CREATE FUNCTION feed.read_joined(since pg_snapshot, lows xid8[], highs xid8[]) RETURNS TABLE(kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
@@ -9737,7 +10682,7 @@ begin
                || app.own_members(
                       c.last_seq - m.last_read_seq, app.unread_mentions(c.id, m.user_id, m.last_read_seq),
                       x.marked_unread_seq >= m.last_read_seq, x.muted_until, x.archived_at is not null,
-                      x.pinned_at is not null)
+                      x.pinned_at is not null, x.scheduled_count, x.unsent_count)
                || c.tail,
            null::text, null::bigint[]
       from own o
@@ -9917,6 +10862,12 @@ begin
                    and r.changed_xid >= pg_catalog.pg_snapshot_xmin(since) offset 0) r
              where m.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(r.changed_xid, since))
         or exists (
+            select from public.conversation_members m
+             cross join lateral (
+                select d.changed_xid from public.delivered_marks d
+                 where d.conversation_id = m.conversation_id and d.user_id <> u.id offset 0) d
+             where m.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(d.changed_xid, since))
+        or exists (
             select from public.conversation_mutes x
              where x.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(x.changed_xid, since))
         or exists (
@@ -9997,10 +10948,15 @@ CREATE VIEW app.conversation_parts WITH (security_invoker='true') AS
     m.marks,
     concat('{"id":"', c.id, '","kind":"', c.kind, '","title":', COALESCE(to_json((c.title)::text), 'null'::json), ',"created_by":', app.quoted((c.created_by)::text), ',"participant1_id":', app.quoted((c.participant1_id)::text), ',"participant2_id":', app.quoted((c.participant2_id)::text), ',"members":[', m.objects, '],"last_seq":', c.last_seq, ',"version":', c.version, ',"last_message_content":', COALESCE(to_json(c.last_message_content), 'null'::json), ',"last_message_time":', COALESCE(app.quoted_utc(c.last_message_time), 'null'::text), ',"last_message_sender_id":', app.quoted((c.last_message_sender_id)::text), ',"last_read_seq":') AS head,
     concat(',"pinned_seqs":', COALESCE((array_to_json(c.pinned_seqs))::text, '[]'::text), ',"data":', COALESCE((c.data)::text, 'null'::text), ',"created_at":', COALESCE(app.quoted_utc(c.created_at), 'null'::text), ',"updated_at":', COALESCE(app.quoted_utc(c.updated_at), 'null'::text), '}') AS tail
-   FROM (public.conversations c
+   FROM ((public.conversations c
+     CROSS JOIN LATERAL ( SELECT array_agg(d_1.user_id) AS users,
+            array_agg(d_1.last_delivered_seq) AS seqs
+           FROM public.delivered_marks d_1
+          WHERE (d_1.conversation_id = c.id)
+         OFFSET 0) d)
      CROSS JOIN LATERAL ( SELECT array_agg(m_1.user_id) AS user_ids,
             array_agg(m_1.last_read_seq) AS marks,
-            string_agg(concat('{"user_id":"', m_1.user_id, '","role":"', m_1.role, '","joined_at":', COALESCE(app.quoted_utc(m_1.joined_at), 'null'::text), ',"last_read_seq":', m_1.last_read_seq, '}'), ','::text) AS objects
+            string_agg(concat('{"user_id":"', m_1.user_id, '","role":"', m_1.role, '","joined_at":', COALESCE(app.quoted_utc(m_1.joined_at), 'null'::text), ',"last_read_seq":', m_1.last_read_seq, ',"last_delivered_seq":', GREATEST(m_1.last_read_seq, d.seqs[array_position(d.users, m_1.user_id)]), '}'), ','::text) AS objects
            FROM ( SELECT m_2.user_id,
                     m_2.role,
                     m_2.joined_at,
@@ -10013,7 +10969,7 @@ CREATE VIEW app.conversation_objects WITH (security_invoker='true') AS
  SELECT c.id,
     m.user_id,
     c.changed_xid,
-    (((c.head || m.last_read_seq) || app.own_members((c.last_seq - m.last_read_seq), n.unread_mentions, (x.marked_unread_seq >= m.last_read_seq), x.muted_until, (x.archived_at IS NOT NULL), (x.pinned_at IS NOT NULL))) || c.tail) AS object
+    (((c.head || m.last_read_seq) || app.own_members((c.last_seq - m.last_read_seq), n.unread_mentions, (x.marked_unread_seq >= m.last_read_seq), x.muted_until, (x.archived_at IS NOT NULL), (x.pinned_at IS NOT NULL), x.scheduled_count, x.unsent_count)) || c.tail) AS object
    FROM (((public.conversation_members m
      JOIN app.conversation_parts c ON ((c.id = m.conversation_id)))
      CROSS JOIN LATERAL ( SELECT count(*) AS unread_mentions
@@ -10320,9 +11276,12 @@ CREATE TABLE public.media (
     message_id uuid,
     url text,
     removed_at timestamp with time zone,
+    name text,
+    CONSTRAINT media_avatar_is_picture CHECK (((purpose <> 'avatar'::text) OR starts_with(mime_type, 'image/'::text))),
     CONSTRAINT media_bytes_valid CHECK (((bytes >= 1) AND (bytes <= 1073741824))),
     CONSTRAINT media_height_valid CHECK (((height >= 1) AND (height <= 65535))),
-    CONSTRAINT media_mime_type_valid CHECK ((mime_type = ANY (ARRAY['image/jpeg'::text, 'image/png'::text, 'image/webp'::text, 'image/gif'::text, 'image/heic'::text]))),
+    CONSTRAINT media_mime_type_valid CHECK ((mime_type = ANY (ARRAY['image/jpeg'::text, 'image/png'::text, 'image/webp'::text, 'image/gif'::text, 'image/heic'::text, 'video/mp4'::text, 'video/quicktime'::text, 'video/webm'::text, 'audio/webm'::text, 'audio/mp4'::text, 'audio/mpeg'::text, 'audio/ogg'::text, 'audio/wav'::text, 'application/pdf'::text, 'text/plain'::text, 'application/zip'::text, 'application/octet-stream'::text]))),
+    CONSTRAINT media_name_valid CHECK (((char_length(name) >= 1) AND (char_length(name) <= 255))),
     CONSTRAINT media_place CHECK (((purpose = 'message'::text) = (conversation_id IS NOT NULL))),
     CONSTRAINT media_purpose_valid CHECK ((purpose = ANY (ARRAY['avatar'::text, 'message'::text]))),
     CONSTRAINT media_width_valid CHECK (((width >= 1) AND (width <= 65535)))
@@ -10389,7 +11348,7 @@ ALTER TABLE ONLY app.message_moves
     ADD CONSTRAINT message_moves_pkey PRIMARY KEY (conversation_id, guest_id);
 
 ALTER DOMAIN app.message_kind
-    ADD CONSTRAINT messages_kind_valid CHECK ((VALUE = ANY (ARRAY['text'::text, 'image'::text, 'custom'::text, 'system'::text]))) NOT VALID;
+    ADD CONSTRAINT messages_kind_valid CHECK ((VALUE = ANY (ARRAY['text'::text, 'image'::text, 'video'::text, 'audio'::text, 'file'::text, 'custom'::text, 'system'::text]))) NOT VALID;
 
 ALTER TABLE ONLY app.migrations
     ADD CONSTRAINT migrations_pkey PRIMARY KEY (name);
@@ -10457,6 +11416,9 @@ ALTER TABLE ONLY public.conversations
 ALTER TABLE ONLY public.conversations
     ADD CONSTRAINT conversations_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.delivered_marks
+    ADD CONSTRAINT delivered_marks_pkey PRIMARY KEY (conversation_id, user_id);
+
 ALTER TABLE ONLY public.media
     ADD CONSTRAINT media_pkey PRIMARY KEY (id);
 
@@ -10477,6 +11439,9 @@ ALTER TABLE ONLY public.presence
 
 ALTER TABLE ONLY public.reaction_counts
     ADD CONSTRAINT reaction_counts_pkey PRIMARY KEY (conversation_id, seq);
+
+ALTER TABLE ONLY public.scheduled_messages
+    ADD CONSTRAINT scheduled_messages_pkey PRIMARY KEY (sender_id, id);
 
 ALTER TABLE ONLY public.user_private
     ADD CONSTRAINT user_private_pkey PRIMARY KEY (id);
@@ -10568,6 +11533,8 @@ CREATE INDEX conversations_changed_xid ON public.conversations USING btree (chan
 
 CREATE INDEX conversations_participant2_id ON public.conversations USING btree (participant2_id);
 
+CREATE INDEX delivered_marks_changed_xid ON public.delivered_marks USING btree (changed_xid);
+
 CREATE INDEX media_conversation_id ON public.media USING btree (conversation_id) WHERE (conversation_id IS NOT NULL);
 
 CREATE INDEX media_owner_id ON public.media USING btree (owner_id);
@@ -10593,6 +11560,10 @@ CREATE INDEX presence_changed_xid ON public.presence USING btree (changed_xid);
 CREATE INDEX reaction_counts_changed ON public.reaction_counts USING btree (conversation_id, changed_xid);
 
 CREATE INDEX reaction_counts_changed_xid ON public.reaction_counts USING btree (changed_xid);
+
+CREATE INDEX scheduled_messages_conversation_id ON public.scheduled_messages USING btree (conversation_id);
+
+CREATE INDEX scheduled_messages_next_try_at ON public.scheduled_messages USING btree (next_try_at) WHERE (refusal IS NULL);
 
 CREATE INDEX user_profiles_changed_xid ON public.user_profiles USING btree (changed_xid);
 
@@ -10622,6 +11593,8 @@ CREATE TRIGGER add_participants AFTER INSERT ON public.conversations FOR EACH RO
 
 CREATE TRIGGER avatar BEFORE UPDATE OF avatar_url ON public.user_profiles FOR EACH ROW WHEN (((new.avatar_url IS DISTINCT FROM old.avatar_url) AND (new.avatar_url IS NOT NULL))) EXECUTE FUNCTION app.use_avatar();
 
+CREATE TRIGGER check_new BEFORE INSERT ON public.scheduled_messages FOR EACH ROW EXECUTE FUNCTION app.check_scheduled();
+
 CREATE TRIGGER count_changed AFTER UPDATE ON public.message_reactions REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION app.count_reactions();
 
 CREATE TRIGGER count_new AFTER INSERT ON public.message_reactions REFERENCING NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION app.count_reactions();
@@ -10634,11 +11607,15 @@ CREATE TRIGGER follow_avatar AFTER UPDATE OF avatar_url, is_deleted ON public.us
 
 CREATE TRIGGER follow_changed AFTER UPDATE ON public.messages FOR EACH ROW WHEN (((old.version <> new.version) AND (old.conversation_id = new.conversation_id) AND (old.sender_id = new.sender_id))) EXECUTE FUNCTION app.propagate_message();
 
+CREATE TRIGGER follow_changed AFTER UPDATE ON public.scheduled_messages FOR EACH ROW WHEN ((((new.sender_id IS DISTINCT FROM old.sender_id) OR (new.conversation_id IS DISTINCT FROM old.conversation_id)) OR ((new.refusal IS NULL) IS DISTINCT FROM (old.refusal IS NULL)))) EXECUTE FUNCTION app.propagate_scheduled();
+
 CREATE TRIGGER follow_new_preference AFTER INSERT ON public.user_private FOR EACH ROW WHEN (((new.preferences ->> 'presence'::text) = 'nobody'::text)) EXECUTE FUNCTION app.propagate_preference();
 
-CREATE TRIGGER follow_picture AFTER UPDATE ON public.messages FOR EACH ROW WHEN (((old.attachment IS NOT NULL) AND (old.attachment ? 'media_id'::text) AND (((new.conversation_id IS DISTINCT FROM old.conversation_id) OR (new.sender_id IS DISTINCT FROM old.sender_id)) OR (new.attachment IS DISTINCT FROM old.attachment)))) EXECUTE FUNCTION app.propagate_picture();
+CREATE TRIGGER follow_picture AFTER UPDATE ON public.messages FOR EACH ROW WHEN (((old.attachment IS NOT NULL) AND (((new.conversation_id IS DISTINCT FROM old.conversation_id) OR (new.sender_id IS DISTINCT FROM old.sender_id)) OR (new.attachment IS DISTINCT FROM old.attachment)))) EXECUTE FUNCTION app.propagate_media();
 
 CREATE TRIGGER follow_preference AFTER UPDATE ON public.user_private FOR EACH ROW WHEN (((old.preferences -> 'presence'::text) IS DISTINCT FROM (new.preferences -> 'presence'::text))) EXECUTE FUNCTION app.propagate_preference();
+
+CREATE TRIGGER follow_rows AFTER INSERT OR DELETE ON public.scheduled_messages FOR EACH ROW EXECUTE FUNCTION app.propagate_scheduled();
 
 CREATE TRIGGER follow_words AFTER INSERT ON public.user_profiles FOR EACH ROW WHEN ((NOT new.is_guest)) EXECUTE FUNCTION app.propagate_words();
 
@@ -10647,6 +11624,8 @@ CREATE TRIGGER follow_words_changed AFTER UPDATE OF username, full_name, is_gues
 CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON public.conversation_mutes FOR EACH ROW EXECUTE FUNCTION app.record_mute_change();
 
 CREATE TRIGGER keep BEFORE INSERT ON public.conversations FOR EACH ROW EXECUTE FUNCTION app.validate_conversation();
+
+CREATE TRIGGER keep BEFORE INSERT OR UPDATE OF last_delivered_seq ON public.delivered_marks FOR EACH ROW EXECUTE FUNCTION app.validate_delivered_mark();
 
 CREATE TRIGGER keep BEFORE INSERT OR UPDATE OF conversation_id, user_id, seq, emoji, is_set ON public.message_reactions FOR EACH ROW EXECUTE FUNCTION app.validate_reaction();
 
@@ -10701,6 +11680,8 @@ CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.conversation_memb
 CREATE TRIGGER ring AFTER INSERT OR UPDATE ON public.conversation_mutes FOR EACH STATEMENT EXECUTE FUNCTION app.notify_change();
 
 CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE OF id, kind, participant1_id, participant2_id, title, created_by, pinned_seqs, data, version ON public.conversations FOR EACH STATEMENT EXECUTE FUNCTION app.notify_change();
+
+CREATE TRIGGER ring AFTER INSERT OR UPDATE ON public.delivered_marks FOR EACH STATEMENT EXECUTE FUNCTION app.notify_change();
 
 CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.messages FOR EACH STATEMENT EXECUTE FUNCTION app.notify_change();
 
@@ -10796,6 +11777,12 @@ ALTER TABLE ONLY public.messages
 ALTER TABLE ONLY public.presence
     ADD CONSTRAINT presence_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.user_profiles(id);
 
+ALTER TABLE ONLY public.scheduled_messages
+    ADD CONSTRAINT scheduled_messages_conversation_id_fkey FOREIGN KEY (conversation_id) REFERENCES public.conversations(id);
+
+ALTER TABLE ONLY public.scheduled_messages
+    ADD CONSTRAINT scheduled_messages_sender_id_fkey FOREIGN KEY (sender_id) REFERENCES public.user_profiles(id);
+
 ALTER TABLE ONLY public.user_private
     ADD CONSTRAINT user_private_id_fkey FOREIGN KEY (id) REFERENCES public.user_profiles(id);
 
@@ -10888,6 +11875,8 @@ ALTER TABLE public.conversation_mutes ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.conversations ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE public.delivered_marks ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY everybody_select ON public.built_in_avatars FOR SELECT TO anon, authenticated USING (true);
 
 CREATE POLICY feed_select ON public.conversation_members FOR SELECT TO postline_feed USING (true);
@@ -10895,6 +11884,8 @@ CREATE POLICY feed_select ON public.conversation_members FOR SELECT TO postline_
 CREATE POLICY feed_select ON public.conversation_mutes FOR SELECT TO postline_feed USING (true);
 
 CREATE POLICY feed_select ON public.conversations FOR SELECT TO postline_feed USING (true);
+
+CREATE POLICY feed_select ON public.delivered_marks FOR SELECT TO postline_feed USING (true);
 
 CREATE POLICY feed_select ON public.message_mentions FOR SELECT TO postline_feed USING (true);
 
@@ -10922,6 +11913,8 @@ CREATE POLICY member_select ON public.conversation_members FOR SELECT TO authent
 
 CREATE POLICY member_select ON public.conversations FOR SELECT TO authenticated USING (((id IN ( SELECT app.my_conversations() AS my_conversations)) OR ((created_by = ( SELECT auth.uid() AS uid)) AND (version = 1) AND (changed_xid = pg_current_xact_id_if_assigned()))));
 
+CREATE POLICY member_select ON public.delivered_marks FOR SELECT TO authenticated USING ((conversation_id IN ( SELECT app.my_conversations() AS my_conversations)));
+
 CREATE POLICY member_select ON public.message_reactions FOR SELECT TO authenticated USING ((conversation_id = ANY (ARRAY( SELECT app.my_conversations() AS my_conversations))));
 
 CREATE POLICY member_select ON public.messages FOR SELECT TO authenticated USING ((conversation_id = ANY (ARRAY( SELECT app.my_conversations() AS my_conversations))));
@@ -10934,6 +11927,8 @@ ALTER TABLE public.message_reactions ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.messages ENABLE ROW LEVEL SECURITY;
 
+CREATE POLICY own_delete ON public.scheduled_messages FOR DELETE TO authenticated USING ((sender_id = ( SELECT auth.uid() AS uid)));
+
 CREATE POLICY own_insert ON public.conversation_mutes FOR INSERT TO authenticated WITH CHECK (((user_id = ( SELECT auth.uid() AS uid)) AND (conversation_id IN ( SELECT app.my_conversations() AS my_conversations))));
 
 CREATE POLICY own_insert ON public.conversations FOR INSERT TO authenticated WITH CHECK ((((kind)::text = 'direct'::text) AND ((( SELECT auth.uid() AS uid) = participant1_id) OR (( SELECT auth.uid() AS uid) = participant2_id))));
@@ -10942,9 +11937,13 @@ CREATE POLICY own_insert ON public.message_reactions FOR INSERT TO authenticated
 
 CREATE POLICY own_insert ON public.messages FOR INSERT TO authenticated WITH CHECK (((sender_id = ( SELECT auth.uid() AS uid)) AND ((kind)::text <> 'system'::text)));
 
+CREATE POLICY own_insert ON public.scheduled_messages FOR INSERT TO authenticated WITH CHECK ((sender_id = ( SELECT auth.uid() AS uid)));
+
 CREATE POLICY own_select ON public.conversation_mutes FOR SELECT TO authenticated USING ((user_id = ( SELECT auth.uid() AS uid)));
 
 CREATE POLICY own_select ON public.message_mentions FOR SELECT TO authenticated USING (((user_id = ANY (ARRAY[( SELECT auth.uid() AS uid), app.everyone()])) AND (conversation_id = ANY (ARRAY( SELECT app.my_conversations() AS my_conversations)))));
+
+CREATE POLICY own_select ON public.scheduled_messages FOR SELECT TO authenticated USING ((sender_id = ( SELECT auth.uid() AS uid)));
 
 CREATE POLICY own_select ON public.user_private FOR SELECT TO authenticated USING ((id = ( SELECT auth.uid() AS uid)));
 
@@ -10965,6 +11964,8 @@ CREATE POLICY own_update ON public.user_profiles FOR UPDATE TO authenticated USI
 ALTER TABLE public.presence ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.reaction_counts ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.scheduled_messages ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY seen_select ON public.media FOR SELECT TO authenticated USING ((((owner_id = ( SELECT auth.uid() AS uid)) AND ((used_at IS NULL) OR (purpose = 'avatar'::text))) OR ((used_at IS NOT NULL) AND (conversation_id IN ( SELECT app.my_conversations() AS my_conversations)))));
 
@@ -10992,11 +11993,15 @@ CREATE POLICY service_all ON public.message_reactions TO service_role USING (tru
 
 CREATE POLICY service_all ON public.messages TO service_role USING (true) WITH CHECK (true);
 
+CREATE POLICY service_all ON public.scheduled_messages TO service_role USING (true) WITH CHECK (true);
+
 CREATE POLICY service_all ON public.user_private TO service_role USING (true) WITH CHECK (true);
 
 CREATE POLICY service_all ON public.user_profiles TO service_role USING (true) WITH CHECK (true);
 
 CREATE POLICY service_all ON public.username_history TO service_role USING (true) WITH CHECK (true);
+
+CREATE POLICY service_select ON public.delivered_marks FOR SELECT TO service_role USING (true);
 
 CREATE POLICY service_select ON public.message_mentions FOR SELECT TO service_role USING (true);
 
@@ -11219,8 +12224,8 @@ GRANT ALL ON FUNCTION api.conversations(max_results integer, before text) TO aut
 REVOKE ALL ON FUNCTION api.create_group(title text, member_ids uuid[], profiles boolean, data jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.create_group(title text, member_ids uuid[], profiles boolean, data jsonb) TO authenticated;
 
-REVOKE ALL ON FUNCTION api.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION api.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer) TO authenticated;
+REVOKE ALL ON FUNCTION api.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer, name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer, name text) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.delete_message(conversation_id uuid, seq bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.delete_message(conversation_id uuid, seq bigint) TO authenticated;
@@ -11236,6 +12241,9 @@ GRANT ALL ON FUNCTION api.mark_read(conversation_id uuid, seq bigint) TO authent
 
 REVOKE ALL ON FUNCTION api.me() FROM PUBLIC;
 GRANT ALL ON FUNCTION api.me() TO authenticated;
+
+REVOKE ALL ON FUNCTION api.member_count(conversation_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.member_count(conversation_id uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.messages(conversation_id uuid, before_seq bigint, after_seq bigint, max_results integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.messages(conversation_id uuid, before_seq bigint, after_seq bigint, max_results integer) TO authenticated;
@@ -11267,6 +12275,9 @@ GRANT ALL ON FUNCTION api.react(conversation_id uuid, seq bigint, emoji text, is
 REVOKE ALL ON FUNCTION api.reactions(conversation_id uuid, seq bigint, emoji text, max_results integer, after text) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.reactions(conversation_id uuid, seq bigint, emoji text, max_results integer, after text) TO authenticated;
 
+REVOKE ALL ON FUNCTION api.readable_media(ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.readable_media(ids uuid[]) TO authenticated;
+
 REVOKE ALL ON FUNCTION api.register_device(platform text, token text, environment text, locale text) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.register_device(platform text, token text, environment text, locale text) TO authenticated;
 
@@ -11284,6 +12295,12 @@ GRANT ALL ON FUNCTION api.save_compatible_me(patch jsonb, if_version bigint, fir
 
 REVOKE ALL ON FUNCTION api.save_me(patch jsonb, if_version bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.save_me(patch jsonb, if_version bigint) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.schedule_message(conversation_id uuid, due_at text, content text, client_id uuid, kind text, attachment jsonb, reply_to_seq bigint, mentions uuid[], mentions_everyone boolean, data jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.schedule_message(conversation_id uuid, due_at text, content text, client_id uuid, kind text, attachment jsonb, reply_to_seq bigint, mentions uuid[], mentions_everyone boolean, data jsonb) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.scheduled_messages(conversation_id uuid, max_results integer, after text) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.scheduled_messages(conversation_id uuid, max_results integer, after text) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.search_profiles(query text, max_results integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.search_profiles(query text, max_results integer) TO authenticated;
@@ -11312,6 +12329,9 @@ GRANT ALL ON FUNCTION api.sync(epoch text, since pg_snapshot, until pg_snapshot,
 REVOKE ALL ON FUNCTION api.typing(conversation_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.typing(conversation_id uuid) TO authenticated;
 
+REVOKE ALL ON FUNCTION api.unschedule_message(id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.unschedule_message(id uuid) TO authenticated;
+
 REVOKE ALL ON FUNCTION api.update_conversation(conversation_id uuid, title text, profiles boolean, data jsonb, keeps_data boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.update_conversation(conversation_id uuid, title text, profiles boolean, data jsonb, keeps_data boolean) TO authenticated;
 
@@ -11327,6 +12347,8 @@ GRANT ALL ON FUNCTION api.waiting_media(id uuid) TO authenticated;
 REVOKE ALL ON FUNCTION app.accepts_generation(session app.sessions, generation integer, reuse_seconds integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.account_ids(ids uuid[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.acknowledged_messages(users uuid[], conversations uuid[], cursors pg_snapshot[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.acquire_lease(name text, holder uuid, seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.acquire_lease(name text, holder uuid, seconds double precision) TO postline_feed;
@@ -11388,10 +12410,21 @@ GRANT ALL ON FUNCTION app.answer_bytes() TO authenticated;
 
 REVOKE ALL ON FUNCTION app.append_conversation(from_id uuid, into_id uuid, guest uuid, account uuid, counted_from bigint, most integer) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.attachment_content(kind text, content text, attachment jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.attachment_content(kind text, content text, attachment jsonb) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.attachment_object(attachment jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.attachment_object(attachment jsonb) TO postline_sender;
 GRANT ALL ON FUNCTION app.attachment_object(attachment jsonb) TO authenticated;
 GRANT ALL ON FUNCTION app.attachment_object(attachment jsonb) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.attachment_members(attachment jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.attachment_members(attachment jsonb) TO postline_sender;
+GRANT ALL ON FUNCTION app.attachment_members(attachment jsonb) TO authenticated;
+GRANT ALL ON FUNCTION app.attachment_members(attachment jsonb) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.attachments(attachment jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.attachments(attachment jsonb) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.caller() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.caller() TO authenticated;
@@ -11466,6 +12499,8 @@ GRANT ALL ON FUNCTION app.check_date_of_birth(field text, value date) TO authent
 
 REVOKE ALL ON FUNCTION app.check_everyone(conversation_id uuid, sender_id uuid) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.check_scheduled() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.checked_email(email text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.checked_name(field text, value text, label text) FROM PUBLIC;
@@ -11485,6 +12520,8 @@ REVOKE ALL ON FUNCTION app.cluster_identity() FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.complete_attachment(attachment jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.complete_attachment(attachment jsonb) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.complete_file(attachment jsonb) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.complete_removals(ids uuid[], purposes text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.complete_removals(ids uuid[], purposes text[]) TO postline_feed;
 
@@ -11496,12 +12533,11 @@ GRANT ALL ON FUNCTION app.conversation_member(id uuid) TO postline_sender;
 GRANT ALL ON FUNCTION app.conversation_member(id uuid) TO authenticated;
 GRANT ALL ON FUNCTION app.conversation_member(id uuid) TO postline_feed;
 
-REVOKE ALL ON FUNCTION app.conversations_with_reactions(since pg_snapshot, mine uuid[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.conversations_with_reactions(since pg_snapshot, mine uuid[]) TO authenticated;
-
 REVOKE ALL ON FUNCTION app.count_messages(conversation_id uuid, guest uuid, after_seq bigint, last_seq bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.count_reactions() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.count_scheduled(conversation_id uuid, user_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.create_account(provider text, email text, full_name text) FROM PUBLIC;
 
@@ -11510,8 +12546,8 @@ GRANT ALL ON FUNCTION app.create_group(title text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.create_login_role(login name, password text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION app.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer) TO authenticated;
+REVOKE ALL ON FUNCTION app.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer, name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer, name text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.create_presence_rows(users uuid[]) FROM PUBLIC;
 
@@ -11528,6 +12564,12 @@ REVOKE ALL ON FUNCTION app.max_data_bytes() FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.data_error(data jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.delete_session_devices() FROM PUBLIC;
+
+GRANT SELECT ON TABLE public.delivered_marks TO service_role;
+GRANT SELECT ON TABLE public.delivered_marks TO authenticated;
+GRANT SELECT ON TABLE public.delivered_marks TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.delivered_mark(conversation_id uuid, user_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.distinct_ids(field text, ids uuid[], without uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.distinct_ids(field text, ids uuid[], without uuid[]) TO authenticated;
@@ -11590,6 +12632,8 @@ GRANT ALL ON FUNCTION app.invisible_characters() TO authenticated;
 REVOKE ALL ON FUNCTION app.is_active_user(user_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.is_active_user(user_id uuid) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.is_attachment(attachment jsonb) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.is_banned(account auth.users) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.is_behind(seen pg_snapshot, other pg_snapshot) FROM PUBLIC;
@@ -11603,6 +12647,8 @@ REVOKE ALL ON FUNCTION app.is_change(xid xid8, since pg_snapshot, until pg_snaps
 GRANT ALL ON FUNCTION app.is_change(xid xid8, since pg_snapshot, until pg_snapshot) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.is_count(value jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.is_file_name(value text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.is_first_sent(conversation_id uuid, client_id uuid, kind text, content text, attachment jsonb, reply_to_seq bigint, data jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.is_first_sent(conversation_id uuid, client_id uuid, kind text, content text, attachment jsonb, reply_to_seq bigint, data jsonb) TO authenticated;
@@ -11625,6 +12671,11 @@ GRANT ALL ON FUNCTION app.is_member(conversation_id uuid) TO authenticated;
 REVOKE ALL ON FUNCTION app.is_merging() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.is_name_word(word text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.is_optional_string(value jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.is_picture_type(mime_type text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.is_picture_type(mime_type text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.is_proven(account auth.users) FROM PUBLIC;
 
@@ -11650,6 +12701,8 @@ REVOKE ALL ON FUNCTION app.is_similar_word(a text, b text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.is_similar_word(a text, b text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.is_still_needed(mail app.mails, account auth.users) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.is_waveform(value text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.joined(objects text[], from_last boolean, room bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.joined(objects text[], from_last boolean, room bigint) TO authenticated;
@@ -11702,6 +12755,8 @@ REVOKE ALL ON FUNCTION app.max_conversations_by_guests() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.max_conversations_by_strangers() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.max_delivered_members() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.max_message_characters() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.max_message_characters() TO authenticated;
 
@@ -11711,6 +12766,9 @@ REVOKE ALL ON FUNCTION app.max_unread_mentions() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.max_unread_mentions() TO authenticated;
 GRANT ALL ON FUNCTION app.max_unread_mentions() TO postline_feed;
 
+REVOKE ALL ON FUNCTION app.may_be_empty(kind text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.may_be_empty(kind text) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.may_mention_everyone(conversation_id uuid, sender_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.meant_words(word text) FROM PUBLIC;
@@ -11719,12 +12777,16 @@ GRANT ALL ON FUNCTION app.meant_words(word text) TO authenticated;
 REVOKE ALL ON FUNCTION app.media_id(attachment jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.media_id(attachment jsonb) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.media_ids(attachment jsonb) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.mentioned_members(conversation_id uuid, mentions uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.mentioned_members(conversation_id uuid, mentions uuid[]) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.merge_media(guest uuid, account uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.merge_profiles(guest uuid, account uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.merge_scheduled(guest uuid, account uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.merge_users(guest uuid, account uuid) FROM PUBLIC;
 
@@ -11765,6 +12827,8 @@ GRANT ALL ON FUNCTION app.message_page(conversation_id uuid, before_seq bigint, 
 
 REVOKE ALL ON FUNCTION app.move_batch(conversation_id uuid, guest_id uuid, most integer) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.move_delivered_mark(conversation_id uuid, user_id uuid, seq bigint) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.move_mark() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.move_message(conversation_id uuid, seq bigint) FROM PUBLIC;
@@ -11776,6 +12840,8 @@ GRANT ALL ON FUNCTION app.move_messages(node uuid, waits boolean) TO postline_fe
 REVOKE ALL ON FUNCTION app.move_reactions(move app.message_moves, low bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.move_recorded_mark() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.move_scheduled(from_id uuid, into_id uuid, base bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.moved_xid(before public.messages, after public.messages) FROM PUBLIC;
 
@@ -11790,13 +12856,19 @@ GRANT ALL ON FUNCTION app.my_message(conversation_id uuid, seq bigint) TO authen
 
 REVOKE ALL ON FUNCTION app.name_words(username text, full_name text, spelled_out text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.needs_attachment(kind text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.needs_attachment(kind text) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.next_version_time(last timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.normalized(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.normalized(value text) TO authenticated;
 
-REVOKE ALL ON FUNCTION app.normalized_counts(attachment jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.normalized_counts(attachment jsonb) TO authenticated;
+REVOKE ALL ON FUNCTION app.normalized_file(attachment jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.normalized_file(attachment jsonb) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.normalized_attachment(attachment jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.normalized_attachment(attachment jsonb) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.note_ended(base pg_snapshot, INOUT started timestamp with time zone, OUT replayed pg_lsn) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.note_ended(base pg_snapshot, INOUT started timestamp with time zone, OUT replayed pg_lsn) TO authenticated;
@@ -11828,9 +12900,9 @@ GRANT ALL ON FUNCTION app.quoted(value text) TO postline_sender;
 GRANT ALL ON FUNCTION app.quoted(value text) TO authenticated;
 GRANT ALL ON FUNCTION app.quoted(value text) TO postline_feed;
 
-REVOKE ALL ON FUNCTION app.own_members(unread_count bigint, unread_mentions bigint, is_marked_unread boolean, muted_until timestamp with time zone, is_archived boolean, is_pinned boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.own_members(unread_count bigint, unread_mentions bigint, is_marked_unread boolean, muted_until timestamp with time zone, is_archived boolean, is_pinned boolean) TO authenticated;
-GRANT ALL ON FUNCTION app.own_members(unread_count bigint, unread_mentions bigint, is_marked_unread boolean, muted_until timestamp with time zone, is_archived boolean, is_pinned boolean) TO postline_feed;
+REVOKE ALL ON FUNCTION app.own_members(unread_count bigint, unread_mentions bigint, is_marked_unread boolean, muted_until timestamp with time zone, is_archived boolean, is_pinned boolean, scheduled_count integer, unsent_count integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.own_members(unread_count bigint, unread_mentions bigint, is_marked_unread boolean, muted_until timestamp with time zone, is_archived boolean, is_pinned boolean, scheduled_count integer, unsent_count integer) TO authenticated;
+GRANT ALL ON FUNCTION app.own_members(unread_count bigint, unread_mentions bigint, is_marked_unread boolean, muted_until timestamp with time zone, is_archived boolean, is_pinned boolean, scheduled_count integer, unsent_count integer) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.page_bytes() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.page_bytes() TO authenticated;
@@ -11859,13 +12931,15 @@ REVOKE ALL ON FUNCTION app.propagate_avatar() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.propagate_email_proof() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION app.propagate_message() FROM PUBLIC;
+REVOKE ALL ON FUNCTION app.propagate_media() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION app.propagate_picture() FROM PUBLIC;
+REVOKE ALL ON FUNCTION app.propagate_message() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.propagate_preference() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.propagate_profile_details() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.propagate_scheduled() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.propagate_words() FROM PUBLIC;
 
@@ -11888,6 +12962,9 @@ REVOKE ALL ON FUNCTION app.queue_pushes() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.queue_pushes() TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.queue_removal() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.rare_changes_since(since pg_snapshot, mine uuid[], OUT reacted uuid[], OUT delivered uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.rare_changes_since(since pg_snapshot, mine uuid[], OUT reacted uuid[], OUT delivered uuid[]) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.reactions_by(user_id uuid, conversation_id uuid, seq bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.reactions_by(user_id uuid, conversation_id uuid, seq bigint) TO authenticated;
@@ -11931,6 +13008,9 @@ GRANT ALL ON FUNCTION app.record_stored_media(id uuid) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.record_username() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.refuse_client_id() FROM PUBLIC;
+GRANT ALL ON FUNCTION app.refuse_client_id() TO authenticated;
+
 REVOKE ALL ON FUNCTION app.refuse_content() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.refuse_content() TO authenticated;
 
@@ -11939,6 +13019,8 @@ REVOKE ALL ON FUNCTION app.refuse_credentials() FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.refuse_delete() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.refuse_email() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.refuse_file_name(field text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.refuse_forbidden(message text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.refuse_forbidden(message text) TO authenticated;
@@ -11960,6 +13042,8 @@ GRANT ALL ON FUNCTION app.refuse_unknown(patch jsonb, fields text[], path text) 
 
 REVOKE ALL ON FUNCTION app.refuse_username() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.refuse_username() TO authenticated;
+
+REVOKE ALL ON FUNCTION app.refuse_without_attachment(kind text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.register_device(platform text, token text, environment text, locale text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.register_device(platform text, token text, environment text, locale text) TO authenticated;
@@ -11998,6 +13082,12 @@ GRANT ALL ON FUNCTION app.reply_object(message public.messages) TO postline_feed
 
 REVOKE ALL ON FUNCTION app.reply_of(conversation_id uuid, seq bigint) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.report_acknowledged(users uuid[], conversations uuid[], epochs text[], cursors pg_snapshot[], OUT moved integer, OUT large uuid[], OUT unsettled integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.report_acknowledged(users uuid[], conversations uuid[], epochs text[], cursors pg_snapshot[], OUT moved integer, OUT large uuid[], OUT unsettled integer[]) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.report_delivered(conversations uuid[], users uuid[], seqs bigint[], OUT moved integer, OUT large uuid[], OUT unsettled integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.report_delivered(conversations uuid[], users uuid[], seqs bigint[], OUT moved integer, OUT large uuid[], OUT unsettled integer[]) TO postline_feed;
+
 REVOKE ALL ON FUNCTION app.report_presence(node uuid, lease_seconds integer, arrived uuid[], gone uuid[], is_whole boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.report_presence(node uuid, lease_seconds integer, arrived uuid[], gone uuid[], is_whole boolean) TO postline_feed;
 
@@ -12008,14 +13098,47 @@ REVOKE ALL ON FUNCTION app.revoke_other_credentials(user_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.salvaged_name(value text) FROM PUBLIC;
 
+GRANT ALL ON TABLE public.scheduled_messages TO service_role;
+GRANT SELECT,DELETE ON TABLE public.scheduled_messages TO authenticated;
+
+GRANT INSERT(id) ON TABLE public.scheduled_messages TO authenticated;
+
+GRANT INSERT(sender_id) ON TABLE public.scheduled_messages TO authenticated;
+
+GRANT INSERT(conversation_id) ON TABLE public.scheduled_messages TO authenticated;
+
+GRANT INSERT(due_at) ON TABLE public.scheduled_messages TO authenticated;
+
+GRANT INSERT(kind) ON TABLE public.scheduled_messages TO authenticated;
+
+GRANT INSERT(content) ON TABLE public.scheduled_messages TO authenticated;
+
+GRANT INSERT(attachment) ON TABLE public.scheduled_messages TO authenticated;
+
+GRANT INSERT(reply_to_seq) ON TABLE public.scheduled_messages TO authenticated;
+
+GRANT INSERT(mentions) ON TABLE public.scheduled_messages TO authenticated;
+
+GRANT INSERT(mentions_everyone) ON TABLE public.scheduled_messages TO authenticated;
+
+GRANT INSERT(data) ON TABLE public.scheduled_messages TO authenticated;
+
+REVOKE ALL ON FUNCTION app.scheduled_object(scheduled public.scheduled_messages) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.scheduled_object(scheduled public.scheduled_messages) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.seal() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.seal() TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.seen_reactions(conversation_id uuid, low bigint, high bigint, since pg_snapshot, until pg_snapshot) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.seen_reactions(conversation_id uuid, low bigint, high bigint, since pg_snapshot, until pg_snapshot) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.send_due(most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.send_due(most integer) TO postline_feed;
+
 REVOKE ALL ON FUNCTION app.send_messages(senders uuid[], conversations uuid[], contents text[], client_ids uuid[], replies bigint[], mentions text[], everyone boolean[], data text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.send_messages(senders uuid[], conversations uuid[], contents text[], client_ids uuid[], replies bigint[], mentions text[], everyone boolean[], data text[]) TO postline_sender;
+
+REVOKE ALL ON FUNCTION app.send_scheduled(scheduled public.scheduled_messages) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.sender_of(id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.sender_of(id uuid) TO authenticated;
@@ -12078,6 +13201,9 @@ GRANT ALL ON FUNCTION app.sync_conversation_ids(me uuid, since pg_snapshot, unti
 REVOKE ALL ON FUNCTION app.sync_conversations(me uuid, until pg_snapshot, given uuid[], after_id uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.sync_conversations(me uuid, until pg_snapshot, given uuid[], after_id uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.sync_delivered(me uuid, since pg_snapshot, until pg_snapshot, delivered uuid[], given uuid[], after_id uuid, after_user uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.sync_delivered(me uuid, since pg_snapshot, until pg_snapshot, delivered uuid[], given uuid[], after_id uuid, after_user uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.sync_left(me uuid, since pg_snapshot, until pg_snapshot, after_id uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.sync_left(me uuid, since pg_snapshot, until pg_snapshot, after_id uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) TO authenticated;
 
@@ -12131,9 +13257,11 @@ REVOKE ALL ON FUNCTION app.use_avatar() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.use_identity_token(token_hash text, expires_at double precision) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION app.use_picture(message public.messages) FROM PUBLIC;
+REVOKE ALL ON FUNCTION app.use_media(message public.messages, before jsonb, is_list boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.validate_conversation() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.validate_delivered_mark() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.validate_member() FROM PUBLIC;
 
@@ -12200,6 +13328,9 @@ GRANT UPDATE(title) ON TABLE public.conversations TO authenticated;
 
 REVOKE ALL ON FUNCTION feed.changed_conversations(lows xid8[], highs xid8[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.changed_conversations(lows xid8[], highs xid8[]) TO postline_feed;
+
+REVOKE ALL ON FUNCTION feed.changed_delivered_marks(lows xid8[], highs xid8[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.changed_delivered_marks(lows xid8[], highs xid8[]) TO postline_feed;
 
 GRANT SELECT ON TABLE app.former_members TO service_role;
 GRANT SELECT ON TABLE app.former_members TO authenticated;
@@ -12273,8 +13404,8 @@ GRANT ALL ON FUNCTION feed.changed_reactions(lows xid8[], highs xid8[]) TO postl
 REVOKE ALL ON FUNCTION feed.concerned(since pg_snapshot, users uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.concerned(since pg_snapshot, users uuid[]) TO postline_feed;
 
-REVOKE ALL ON FUNCTION feed.count_changes(since pg_snapshot, lows xid8[], highs xid8[], INOUT members integer, INOUT profiles integer, INOUT conversations integer, INOUT former_members integer, INOUT messages integer, INOUT presence integer, INOUT mutes integer, INOUT reactions integer, OUT has_deletions boolean, OUT entered uuid[], OUT is_opened boolean, OUT has_too_many boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION feed.count_changes(since pg_snapshot, lows xid8[], highs xid8[], INOUT members integer, INOUT profiles integer, INOUT conversations integer, INOUT former_members integer, INOUT messages integer, INOUT presence integer, INOUT mutes integer, INOUT reactions integer, OUT has_deletions boolean, OUT entered uuid[], OUT is_opened boolean, OUT has_too_many boolean) TO postline_feed;
+REVOKE ALL ON FUNCTION feed.count_changes(since pg_snapshot, lows xid8[], highs xid8[], INOUT members integer, INOUT profiles integer, INOUT conversations integer, INOUT former_members integer, INOUT messages integer, INOUT presence integer, INOUT mutes integer, INOUT reactions integer, INOUT delivered integer, OUT has_deletions boolean, OUT entered uuid[], OUT is_opened boolean, OUT has_too_many boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.count_changes(since pg_snapshot, lows xid8[], highs xid8[], INOUT members integer, INOUT profiles integer, INOUT conversations integer, INOUT former_members integer, INOUT messages integer, INOUT presence integer, INOUT mutes integer, INOUT reactions integer, INOUT delivered integer, OUT has_deletions boolean, OUT entered uuid[], OUT is_opened boolean, OUT has_too_many boolean) TO postline_feed;
 
 REVOKE ALL ON FUNCTION feed.has_no_changes(epochs text[], users uuid[], sinces pg_snapshot[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.has_no_changes(epochs text[], users uuid[], sinces pg_snapshot[]) TO postline_feed;
@@ -12305,6 +13436,9 @@ GRANT ALL ON FUNCTION feed.read_conversations(lows xid8[], highs xid8[]) TO post
 
 REVOKE ALL ON FUNCTION feed.read_deleted(lows xid8[], highs xid8[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.read_deleted(lows xid8[], highs xid8[]) TO postline_feed;
+
+REVOKE ALL ON FUNCTION feed.read_delivered_marks(since pg_snapshot, lows xid8[], highs xid8[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.read_delivered_marks(since pg_snapshot, lows xid8[], highs xid8[]) TO postline_feed;
 
 REVOKE ALL ON FUNCTION feed.read_joined(since pg_snapshot, lows xid8[], highs xid8[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.read_joined(since pg_snapshot, lows xid8[], highs xid8[]) TO postline_feed;

@@ -288,9 +288,9 @@ package struct Rates: Sendable {
     package var mailsPerHour = 5
     /// Mails that are requested from one address.
     package var mailRequestsPerHour = 30
-    /// Bytes of pictures that one user uploads. All users of one address may upload as many as 25 users.
-    package var mediaBytesPerDay = 512 << 20
-    /// Bytes of pictures that guests upload from one address.
+    /// Bytes of files that one user uploads. All users of one address may upload as many as 25 users.
+    package var mediaBytesPerDay = 2 << 30
+    /// Bytes of files that guests upload from one address.
     package var guestMediaBytesPerDay = 256 << 20
     /// The clock, which tests replace.
     package var now: @Sendable () -> ContinuousClock.Instant = { .now }

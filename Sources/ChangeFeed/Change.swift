@@ -32,6 +32,9 @@ package struct Change: Sendable {
         /// A member's read mark.
         case read(conversation: ID, user: ID, seq: Int64)
 
+        /// The newest message that a member's devices have received, for the other members.
+        case delivered(conversation: ID, user: ID, seq: Int64)
+
         /// The profile of a member of a conversation that a user has joined.
         case openingProfile(conversation: ID, user: ID, object: ByteBuffer)
 
@@ -73,7 +76,8 @@ struct ConversationObject: Sendable {
         let mutedUntil: Int64
         let unreadMentions: Int64
 
-        /// The sum of 1 if the conversation is marked as unread, 2 if it is archived, and 4 if it is pinned.
+        /// The sum of 1 if the conversation is marked as unread, 2 if it is archived, 4 if it is pinned, 256 for each
+        /// scheduled message, and 2^20 for each unsent one.
         let flags: Int64
     }
 
@@ -85,7 +89,8 @@ struct ConversationObject: Sendable {
         object.writeString(
             #"\#(own.lastReadSeq),"unread_count":\#(max(0, lastSeq - own.lastReadSeq)),"#
                 + #""unread_mentions":\#(own.unreadMentions),"is_marked_unread":\#(own.flags & 1 != 0),"#
-                + #""muted_until":\#(until),"is_archived":\#(own.flags & 2 != 0),"is_pinned":\#(own.flags & 4 != 0)"#)
+                + #""muted_until":\#(until),"is_archived":\#(own.flags & 2 != 0),"is_pinned":\#(own.flags & 4 != 0),"#
+                + #""scheduled_count":\#(own.flags >> 8 & 4_095),"unsent_count":\#(own.flags >> 20)"#)
         object.writeImmutableBuffer(tail)
         return object
     }

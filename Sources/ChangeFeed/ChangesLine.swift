@@ -45,7 +45,7 @@ extension Change.Fact {
             .ownReactions(_, _, _, let object), .openingReactions(_, _, let object):
             object.readableBytes
         case .conversation(_, let conversation): conversation.head.readableBytes + conversation.tail.readableBytes
-        case .read, .left, .joined: 0
+        case .read, .delivered, .left, .joined: 0
         }
     }
 
@@ -59,6 +59,9 @@ extension Change.Fact {
             object
         case .read(let conversation, let user, let seq):
             ByteBuffer(string: #"{"conversation_id":"\#(conversation)","user_id":"\#(user)","last_read_seq":\#(seq)}"#)
+        case .delivered(let conversation, let user, let seq):
+            ByteBuffer(
+                string: #"{"conversation_id":"\#(conversation)","user_id":"\#(user)","last_delivered_seq":\#(seq)}"#)
         case .left(let conversation, _), .joined(let conversation, _), .conversation(let conversation, _):
             ByteBuffer(string: #""\#(conversation)""#)
         }

@@ -37,6 +37,9 @@ package struct Fanout {
     /// Live subscribers to whom others' presence is not shown.
     private var presenceHidden: Set<SubscriptionID> = []
 
+    /// The pushes that the clients of live subscribers have not acknowledged.
+    var acknowledgements = AcknowledgementTracker()
+
     /// Waiting subscribers, each with the number of the first batch that it must receive.
     private var waiting: [SubscriptionID: (subscriber: Subscriber, from: Int)] = [:]
     private var kept: [ChangeBatch] = []
@@ -67,6 +70,8 @@ package struct Fanout {
     var upToDate: some Collection<SubscriptionID> { live.keys.lazy.filter { [ahead] in !ahead.contains($0) } }
 
     var count: Int { live.count }
+
+    func isLive(_ id: SubscriptionID) -> Bool { live[id] != nil }
 
     /// The users of live and waiting subscribers.
     var users: Set<ID> { Set(byUser.keys).union(waiting.values.map(\.subscriber.user)) }
@@ -107,6 +112,7 @@ extension Fanout {
         guard let subscriber = live.removeValue(forKey: id) else { return }
         ahead.remove(id)
         presenceHidden.remove(id)
+        acknowledgements.remove(id)
         byUser.remove(id, under: subscriber.user)
         for conversation in subscriber.conversations { byConversation.remove(id, under: conversation) }
     }
@@ -167,6 +173,7 @@ extension Fanout {
             if !stillAhead.isEmpty { receivers.subtract(stillAhead) }
             groups.reserveCapacity(receivers.count)
             for id in receivers { add(change, at: index, to: id, &groups) }
+            acknowledgements.record(change.fact, for: receivers, at: batch.snapshot)
         }
         for id in ahead.subtracting(stillAhead) { live[id]?.seen = nil }
         ahead = stillAhead
@@ -186,6 +193,7 @@ extension Fanout {
         var groups = RecipientGroups()
         for (index, change) in batch.changes.enumerated() where receivers(of: change.fact).contains(id) {
             add(change, at: index, to: id, &groups)
+            acknowledgements.record(change.fact, for: [id], at: batch.snapshot)
         }
         if !isAhead {
             live[id]?.seen = nil
@@ -228,7 +236,7 @@ extension Fanout {
             .openingMessage(let conversation, _, _), .reactions(let conversation, _, _),
             .openingReactions(let conversation, _, _):
             byConversation[conversation] ?? []
-        case .openingProfile(let conversation, let user, _):
+        case .openingProfile(let conversation, let user, _), .delivered(let conversation, let user, _):
             others(in: conversation, than: user)
         }
     }
@@ -307,6 +315,8 @@ extension Fanout {
                 }
             case .read(let conversation, _, _):
                 if opened[conversation] == nil { shared.reads.append(index) }
+            case .delivered(let conversation, _, _):
+                if opened[conversation] == nil { shared.delivered.append(index) }
             }
         }
 
@@ -333,10 +343,11 @@ extension Fanout {
             var messages: [Int] = []
             var reactions: [Int] = []
             var reads: [Int] = []
+            var delivered: [Int] = []
 
             var isEmpty: Bool {
                 me == nil && profiles.isEmpty && presence.isEmpty && messages.isEmpty && reactions.isEmpty
-                    && reads.isEmpty
+                    && reads.isEmpty && delivered.isEmpty
             }
         }
     }
@@ -439,6 +450,7 @@ extension Fanout {
         line.list("messages", messages.lazy.map { batch.changes[$0].fact.object })
         line.list("reactions", selection.shared.reactions.lazy.map { batch.changes[$0].fact.object })
         line.list("reads", selection.shared.reads.lazy.map { batch.changes[$0].fact.object })
+        line.list("delivered", selection.shared.delivered.lazy.map { batch.changes[$0].fact.object })
         line.list("left", selection.left.lazy.map { ByteBuffer(string: #""\#($0)""#) })
         line.list("limited", limited.lazy.map { ByteBuffer(string: #""\#($0)""#) })
     }

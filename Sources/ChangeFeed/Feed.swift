@@ -164,6 +164,23 @@ extension Feed {
         sinks[id] = nil
     }
 
+    /// Returns, for each acknowledgement, the conversations of which it may include messages, or nil for all.
+    func acknowledge(
+        _ clients: [(client: DeliveryState.Client, acknowledgement: DeliveryState.Acknowledgement)]
+    ) -> [[ID]?] {
+        clients.map { client, acknowledgement in
+            guard case .subscription(let id) = client, fanout.isLive(id), let position,
+                position.epoch == acknowledgement.epoch
+            else { return nil }
+            return fanout.acknowledgements.acknowledge(acknowledgement.snapshot, by: id, at: position.snapshot)
+        }
+    }
+
+    /// Records conversations that have too many members for delivered marks.
+    func recordLargeConversations(_ conversations: [ID]) {
+        fanout.acknowledgements.recordLargeConversations(conversations)
+    }
+
     private func deliverLocally(_ notice: TypingNotice) {
         let receivers = fanout.others(in: notice.conversation, than: notice.user)
         if !receivers.isEmpty { deliver([Fanout.AddressedPush(subscribers: Array(receivers), push: notice.push)]) }
@@ -411,6 +428,7 @@ extension Feed {
             if sweeps % settings.sweepsPerNote == 0, let position {
                 for id in fanout.upToDate { sinks[id]?.noteCursor(position.cursor) }
             }
+            if sweeps % settings.sweepsPerNote == 0 { fanout.acknowledgements.forgetLargeConversations() }
         }
     }
 }

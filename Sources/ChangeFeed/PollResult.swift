@@ -20,7 +20,7 @@ struct PollResult: Sendable {
         "feed.poll_changes",
         """
         select epoch, snapshot, log_end, kind, xid, conversation_id, user_id, seq, audience, object, tail, marks \
-        from feed.poll_changes($1::pg_snapshot, '{presence,mutes,reactions,packed}')
+        from feed.poll_changes($1::pg_snapshot, '{presence,mutes,reactions,delivered,packed}')
         """)
 
     init(_ rows: Rows) throws(FeedError) {
@@ -117,6 +117,8 @@ extension Change {
             fact = .message(conversation: conversation, seq: seq, object: object())
         case ("read", let conversation?, let user?, let seq?):
             fact = .read(conversation: conversation, user: user, seq: seq)
+        case ("delivered", let conversation?, let user?, let seq?):
+            fact = .delivered(conversation: conversation, user: user, seq: seq)
         case ("opening_profile", let conversation?, let user?, _):
             fact = .openingProfile(conversation: conversation, user: user, object: object())
         case ("presence", _, let user?, _):

@@ -11,7 +11,7 @@ extension Settings {
             (name(of: "port"), lines.host, lines.port), (name(of: "http_port"), httpHost ?? lines.host, httpPort),
             (name(of: "operations_port"), operationsHost, operationsPort),
         ]
-        var taken: [(name: String, port: Int)] = []
+        var taken: [(name: String, error: ListenError)] = []
         for case let (name, host, port?) in places where port != 0 {
             do {
                 let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -20,14 +20,15 @@ extension Settings {
                 try await channel.close()
             } catch {
                 // The server reports other errors.
-                if ListenError(host: host, port: port, error).reason == .portInUse { taken.append((name, port)) }
+                let error = ListenError(host: host, port: port, error)
+                if error.reason == .portInUse { taken.append((name, error)) }
             }
         }
-        guard let last = taken.last else { return }
-        let ports = taken.map { "port \($0.port)" }.joined(separator: ", ")
-        let names = taken.count == 1 ? last.name : taken.map(\.name).joined(separator: ", ")
+        guard !taken.isEmpty else { return }
+        let errors = taken.map(\.error.description).joined(separator: " ")
+        let names = taken.map(\.name).joined(separator: ", ")
         throw StartError(
-            description: "In use by another program: \(ports). Stop what listens there, or set \(names) to "
-                + (taken.count == 1 ? "another." : "others."))
+            description:
+                "\(errors) Stop what listens there, or set \(names) to \(taken.count == 1 ? "another" : "others").")
     }
 }

@@ -3,12 +3,12 @@ import Media
 import Messaging
 import Schema
 
-/// Checks that a picture can be stored and removed.
+/// Checks that a file can be stored and removed.
 struct MediaCheck: Sendable {
-    /// The media settings, or nil if pictures are off.
+    /// The media settings, or nil if files are off.
     let settings: MediaSettings?
 
-    private static let check = "pictures"
+    private static let check = "files"
 
     func examine(_ report: (Finding) -> Void) async {
         guard let settings else { return }
@@ -16,32 +16,32 @@ struct MediaCheck: Sendable {
             switch settings {
             case .folder(let folder):
                 try FolderStore.check(folder)
-                report(.ok(Self.check, "Pictures can be kept in \(folder.directory)."))
+                report(.ok(Self.check, "Files can be kept in \(folder.directory)."))
             case .s3(let store):
                 if let flaw = try await S3Store(store).check() { throw MediaFlaw(description: flaw) }
-                report(.ok(Self.check, "Pictures can be kept at \(store.endpoint)."))
+                report(.ok(Self.check, "Files can be kept at \(store.endpoint)."))
             }
         } catch {
             report(
                 .problem(
-                    Self.check, "No pictures can be kept: \("\(error)".sentenceEnd)",
+                    Self.check, "No files can be kept: \("\(error)".sentenceEnd)",
                     "See to the settings that begin with POSTLINE_MEDIA_."))
         }
     }
 
-    /// Checks a sample of the pictures that the database refers to. A dump does not contain their bytes.
+    /// Checks a sample of the files that the database refers to. A dump does not contain their bytes.
     func examine(_ admin: DatabaseUnderTest, _ report: (Finding) -> Void) async {
         guard let settings, let answer = try? await admin.query(.pictures), !answer.indices.isEmpty else { return }
-        let pictures = answer.indices.compactMap { Self.picture(answer, $0) }
+        let pictures = answer.indices.compactMap { Self.media(answer, $0) }
         let place =
             switch settings {
             case .folder(let folder): folder.directory
             case .s3(let store): store.endpoint
             }
         do {
-            var missing: [Picture] = []
-            for picture in pictures where try await !Self.isStored(picture, settings) { missing.append(picture) }
-            let sampled = "\(pictures.count) of \(answer.integer("total")) pictures"
+            var missing: [MediaFile] = []
+            for media in pictures where try await !Self.isStored(media, settings) { missing.append(media) }
+            let sampled = "\(pictures.count) of \(answer.integer("total")) files"
             guard let first = missing.first else {
                 return report(.ok(Self.check, "All of the \(sampled) that were looked for are in \(place)."))
             }
@@ -49,28 +49,28 @@ struct MediaCheck: Sendable {
                 .problem(
                     Self.check,
                     "\(missing.count) of the \(sampled) that were looked for are missing in \(place), such as \(first.id).",
-                    "Restore the folder or bucket of pictures from the same time as the database, or later, and see that "
+                    "Restore the folder or bucket of files from the same time as the database, or later, and see that "
                         + "the settings that begin with POSTLINE_MEDIA_ name it."))
         } catch {
             report(
                 .warning(
-                    Self.check, "The pictures could not be looked for: \("\(error)".sentenceEnd)",
+                    Self.check, "The files could not be looked for: \("\(error)".sentenceEnd)",
                     "See to the settings that begin with POSTLINE_MEDIA_."))
         }
     }
 
-    private static func picture(_ answer: QueryResult, _ row: Int) -> Picture? {
+    private static func media(_ answer: QueryResult, _ row: Int) -> MediaFile? {
         guard let id = answer.text("id", row).flatMap({ ID($0) }),
-            let purpose = answer.text("purpose", row).flatMap(Picture.Purpose.init),
-            let type = answer.text("mime_type", row).flatMap(PictureType.init)
+            let purpose = answer.text("purpose", row).flatMap(MediaFile.Purpose.init),
+            let type = answer.text("mime_type", row).flatMap(MediaType.init)
         else { return nil }
-        return Picture(id: id, purpose: purpose, type: type, bytes: answer.integer("bytes", row))
+        return MediaFile(id: id, purpose: purpose, type: type, bytes: answer.integer("bytes", row))
     }
 
-    private static func isStored(_ picture: Picture, _ settings: MediaSettings) async throws -> Bool {
+    private static func isStored(_ media: MediaFile, _ settings: MediaSettings) async throws -> Bool {
         switch settings {
-        case .folder(let folder): FolderStore.contains(picture, in: folder)
-        case .s3(let store): try await S3Store(store).contains(picture)
+        case .folder(let folder): FolderStore.contains(media, in: folder)
+        case .s3(let store): try await S3Store(store).contains(media)
         }
     }
 

@@ -54,7 +54,9 @@ struct CORSPolicy {
         }
         guard case .allowed(let allowedOrigin) = origin else { return response }
         response.headers.add(name: "Access-Control-Allow-Origin", value: allowedOrigin)
-        response.headers.add(name: "Access-Control-Expose-Headers", value: "Retry-After")
+        response.headers.add(
+            name: "Access-Control-Expose-Headers",
+            value: "Accept-Ranges, Content-Range, ETag, Retry-After, Upload-Complete, Upload-Length, Upload-Offset")
         response.headers.add(name: "Vary", value: "Origin")
         if let methods {
             response.headers.add(
@@ -63,7 +65,7 @@ struct CORSPolicy {
             if requestedHeaders != nil {
                 response.headers.add(
                     name: "Access-Control-Allow-Headers",
-                    value: "Authorization, Content-Type, Idempotency-Key, Last-Event-ID")
+                    value: "Authorization, Content-Range, Content-Type, Idempotency-Key, Last-Event-ID, Range")
             }
         }
         return response

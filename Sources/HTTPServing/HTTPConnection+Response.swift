@@ -52,42 +52,44 @@ extension HTTPConnection {
             head.headers.replaceOrAdd(name: "Transfer-Encoding", value: "chunked")
         } else if response.status.mayHaveResponseBody {
             head.headers.replaceOrAdd(
-                name: "Content-Length", value: String(response.file?.length ?? body.readableBytes))
+                name: "Content-Length", value: String(response.fileLength ?? body.readableBytes))
         }
         context.write(Self.wrapOutboundOut(.head(head)), promise: nil)
         if request.method == .HEAD { return send(ByteBuffer()) }
-        if let file = response.file { return send(file, from: 0, to: clientAddress(of: request)) }
+        if let file = response.file {
+            return send(file, response.fileRange ?? 0..<file.length, to: clientAddress(of: request))
+        }
         if let compression { return send(body, by: compression) }
         send(body)
     }
 
     /// Counts the buffered bytes of a large response. This may close connections, including this one.
     private func trackUnwritten(_ response: HTTPResponse) {
-        let bytes = response.file.map { min($0.length, Self.filePieceBytes) } ?? response.body.readableBytes
+        let bytes = response.fileLength.map { min($0, Self.filePieceBytes) } ?? response.body.readableBytes
         guard bytes > Self.pieceBytes, let channel = context?.channel else { return }
         let closed = connections.trackUnwritten(bytes, for: channel, of: AddressKey(peerAddress))
         for _ in 0..<closed { server.lineServer?.overloaded() }
     }
 
-    /// Writes the rest of a file, as fast as the client reads it and the rate of all downloads permits. A small file is
-    /// not delayed.
-    private func send(_ file: HTTPFile, from offset: Int, to address: AddressKey) {
+    /// Writes the rest of a file or a part of one, as fast as the client reads it and the rate of all downloads permits.
+    /// A small one is not delayed.
+    private func send(_ file: HTTPFile, _ rest: Range<Int>, isFirst: Bool = true, to address: AddressKey) {
         guard let context else { return }
-        guard offset < file.length else { return endResponse() }
-        if offset > 0 { connections.responseProgressed(context.channel) }
+        guard !rest.isEmpty else { return endResponse() }
+        if !isFirst { connections.responseProgressed(context.channel) }
         setDeadline(after: bounds.writeTimeout) { $0.closeNow() }
         NIOThreadPool.singleton.runIfActive(eventLoop: context.eventLoop) {
-            try file.bytes(from: offset, count: min(Self.filePieceBytes, file.length - offset))
+            try file.bytes(from: rest.lowerBound, count: min(Self.filePieceBytes, rest.count))
         }.assumeIsolated().whenComplete { result in
             // A read error can no longer be reported: the head has been sent.
             guard case .success(let bytes) = result, bytes.readableBytes > 0 else { return self.closeNow() }
             self.write(bytes) { connection in
-                let end = offset + bytes.readableBytes
+                let left = rest.dropFirst(bytes.readableBytes)
                 let delay = connection.server.downloadRateGuard.delay(after: bytes.readableBytes, of: address)
-                guard end < file.length, delay >= .milliseconds(1) else {
-                    return connection.send(file, from: end, to: address)
+                guard !left.isEmpty, delay >= .milliseconds(1) else {
+                    return connection.send(file, left, isFirst: false, to: address)
                 }
-                connection.setDeadline(after: delay) { $0.send(file, from: end, to: address) }
+                connection.setDeadline(after: delay) { $0.send(file, left, isFirst: false, to: address) }
             }
         }
     }

@@ -1,4 +1,5 @@
 package import NIOCore
+import NIOHTTP1
 import SystemPackage
 
 /// An open file that is sent as a response's body. It closes when the object is released.
@@ -32,4 +33,39 @@ package final class HTTPFile: Sendable {
     }
 
     deinit { try? file.close() }
+}
+
+extension HTTPResponse {
+    /// The number of bytes that are sent of the file; nil without a file.
+    var fileLength: Int? { file.map { fileRange?.count ?? $0.length } }
+
+    /// Makes a file the body of a response to GET or HEAD, or the part of it that the request asks for, unless the client
+    /// has it already (RFC 9110, sections 13 and 14).
+    ///
+    /// - Parameter tag: the strong entity tag of the file, in quotes. The file never changes.
+    /// - Returns: false if the request asks for a part after the end of the file, which is the status 416.
+    package mutating func setFile(_ file: HTTPFile, tag: String, for request: HTTPRequest) -> Bool {
+        headers.replaceOrAdd(name: "ETag", value: tag)
+        headers.replaceOrAdd(name: "Accept-Ranges", value: "bytes")
+        let known = request.headers[canonicalForm: "If-None-Match"].map { $0.hasPrefix("W/") ? $0.dropFirst(2) : $0 }
+        if known.contains("*") || known.contains(tag[...]) {
+            status = .notModified
+            return true
+        }
+        self.file = file
+        // Ranges are defined for GET alone.
+        guard request.method == .GET else { return true }
+        switch ByteRange(
+            request.headers["Range"], ifRange: request.headers["If-Range"], of: file.length, tag: tag)
+        {
+        case .whole: return true
+        case .part(let range):
+            status = .partialContent
+            headers.replaceOrAdd(
+                name: "Content-Range", value: "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(file.length)")
+            fileRange = range
+            return true
+        case .unsatisfiable: return false
+        }
+    }
 }

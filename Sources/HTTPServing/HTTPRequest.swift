@@ -59,6 +59,9 @@ package struct HTTPResponse: Sendable {
     /// The file to send instead of `body`; nil to send `body`.
     package var file: HTTPFile?
 
+    /// The part of the file that is sent; nil for the whole file.
+    package var fileRange: Range<Int>?
+
     /// Switches the connection to another protocol once the head is written; nil to stay with HTTP. The connection closes
     /// if it throws.
     package var upgrade: (@Sendable (any Channel, AdmissionSlot) throws -> Void)?

@@ -17,6 +17,25 @@ func beginWriting(_ file: FileDescriptor, from offset: Int, count: Int) {
     #endif
 }
 
+/// Returns the size of a file in bytes, or nil if it does not exist.
+func fileSize(_ path: FilePath) -> Int? {
+    guard let file = try? FileDescriptor.open(path, .readOnly, options: .closeOnExec) else { return nil }
+    defer { try? file.close() }
+    return (try? file.seek(offset: 0, from: .end)).map { Int($0) }
+}
+
+/// Opens a partial file for this process alone, and creates it unless it exists. Nil if another process has it.
+///
+/// - Throws: `Errno`.
+func openLocked(_ path: FilePath) throws -> FileDescriptor? {
+    let file = try FileDescriptor.open(
+        path, .readWrite, options: [.create, .closeOnExec], permissions: [.ownerReadWrite])
+    // The lock ends with the descriptor, also if the process is killed.
+    if flock(file.rawValue, LOCK_EX | LOCK_NB) == 0 { return file }
+    try file.close()
+    return nil
+}
+
 /// Links a file under another name unless that exists. Returns true on success.
 func link(_ file: FilePath, _ name: FilePath) -> Bool {
     unsafe file.withPlatformString { file in unsafe name.withPlatformString { unsafe link(file, $0) } } == 0

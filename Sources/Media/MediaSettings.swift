@@ -1,7 +1,8 @@
 import Crypto
 import FoundationEssentials
+package import Messaging
 
-/// The configuration of pictures (`docs/media.md`).
+/// The configuration of files (`docs/media.md`).
 package enum MediaSettings: Sendable {
     /// A folder of this node or shared by all nodes, served by the gateway.
     case folder(Folder)
@@ -16,19 +17,19 @@ package enum MediaSettings: Sendable {
         package var url: String?
         /// The secret that signs addresses, the same on every node.
         package var secret: String
-        /// The maximum size of a picture in bytes.
-        package var maxBytes: Int
+        /// The maximum sizes.
+        package var limits: MediaLimits
         /// The bytes that must stay free on the folder's disk after an upload.
         package var minFreeBytes: Int
-        /// The maximum bytes of concurrent uploads, by their declared sizes: a hundred pictures of the default size. It
-        /// exceeds the largest possible picture size.
+        /// The maximum bytes of concurrent uploads, by their declared sizes: a hundred pictures or ten other files of
+        /// the default sizes. It is not less than the largest possible file.
         package var maxIncomingBytes = 1 << 30
 
-        package init(directory: String, url: String?, secret: String, maxBytes: Int, minFreeBytes: Int = 0) {
+        package init(directory: String, url: String?, secret: String, limits: MediaLimits, minFreeBytes: Int = 0) {
             self.directory = directory
             self.url = url
             self.secret = secret
-            self.maxBytes = maxBytes
+            self.limits = limits
             self.minFreeBytes = minFreeBytes
         }
     }
@@ -37,7 +38,7 @@ package enum MediaSettings: Sendable {
         /// The URL of the store, such as `https://s3.eu-central-1.amazonaws.com`.
         package var endpoint: String
         package var region: String
-        /// The private bucket for pictures of messages and for uploads.
+        /// The private bucket for files of messages and for uploads.
         package var bucket: String
         /// The bucket for avatars.
         package var publicBucket: String
@@ -45,14 +46,14 @@ package enum MediaSettings: Sendable {
         package var publicURL: String
         package var accessKeyID: String
         package var secretAccessKey: String
-        /// The maximum size of a picture in bytes.
-        package var maxBytes: Int
+        /// The maximum sizes.
+        package var limits: MediaLimits
         /// A file of additional trusted certificates (PEM), or nil.
         package var authorities: String?
 
         package init(
             endpoint: String, region: String, bucket: String, publicBucket: String, publicURL: String,
-            accessKeyID: String, secretAccessKey: String, maxBytes: Int, authorities: String? = nil
+            accessKeyID: String, secretAccessKey: String, limits: MediaLimits, authorities: String? = nil
         ) {
             self.endpoint = endpoint
             self.region = region
@@ -61,7 +62,7 @@ package enum MediaSettings: Sendable {
             self.publicURL = publicURL
             self.accessKeyID = accessKeyID
             self.secretAccessKey = secretAccessKey
-            self.maxBytes = maxBytes
+            self.limits = limits
             self.authorities = authorities
         }
     }
@@ -71,7 +72,7 @@ package enum MediaSettings: Sendable {
 enum MediaTimes {
     /// Seconds for which an upload address is valid. `app.last_upload` counts a little longer.
     static let upload: Int64 = 3_600
-    /// Seconds for which an address shows a message's picture, also to a user who has left the conversation since.
+    /// Seconds for which an address shows a message's file, also to a user who has left the conversation since.
     static let reading: Int64 = 600
     /// The seconds by which clocks of two nodes may differ.
     static let clockDifference: Int64 = 60

@@ -15,10 +15,12 @@ struct S3Signature: Sendable {
     ///   - host: the host, with the port unless it is the scheme's default.
     ///   - path: the decoded path, from the first slash.
     ///   - headers: headers that the request must send unchanged.
+    ///   - query: further fields of the query.
     ///   - seconds: the validity, at most a week.
     func url(
         _ method: String, scheme: String = "https", host: String, path: String,
-        headers: [(name: String, value: String)] = [], seconds: Int, at now: Date = Date()
+        headers: [(name: String, value: String)] = [], query fields: [(name: String, value: String)] = [],
+        seconds: Int, at now: Date = Date()
     ) -> String {
         let time = now.formatted(
             Date.ISO8601FormatStyle(dateSeparator: .omitted, timeSeparator: .omitted, timeZone: .gmt))
@@ -26,11 +28,14 @@ struct S3Signature: Sendable {
         let scope = "\(day)/\(region)/s3/aws4_request"
         let signed = (headers.map { ($0.name.lowercased(), $0.value) } + [("host", host)]).sorted { $0.0 < $1.0 }
         let names = signed.map(\.0).joined(separator: ";")
-        let query = [
+        let signedFields = [
             ("X-Amz-Algorithm", "AWS4-HMAC-SHA256"), ("X-Amz-Credential", "\(accessKeyID)/\(scope)"),
             ("X-Amz-Date", time), ("X-Amz-Expires", "\(seconds)"), ("X-Amz-SignedHeaders", names),
-        ].map { "\($0.0)=\(Self.encoded($0.1, keepingSlashes: false))" }.joined(separator: "&")
-        let path = Self.encoded(path, keepingSlashes: true)
+        ]
+        let query = (signedFields + fields.map { ($0.name, $0.value) }).map { ($0.0, $0.1.percentEncoded()) }
+            .sorted { Array($0.0.utf8).lexicographicallyPrecedes(Array($1.0.utf8)) }
+            .map { "\($0.0)=\($0.1)" }.joined(separator: "&")
+        let path = path.percentEncoded(keepingSlashes: true)
         let request = [
             method, path, query, signed.map { "\($0.0):\($0.1)\n" }.joined(), names, "UNSIGNED-PAYLOAD",
         ].joined(separator: "\n")
@@ -46,11 +51,13 @@ struct S3Signature: Sendable {
     private static func code(_ text: String, _ key: [UInt8]) -> [UInt8] {
         Array(HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: SymmetricKey(data: key)))
     }
+}
 
+extension String {
     /// Percent-encodes all but RFC 3986's unreserved characters.
-    private static func encoded(_ text: String, keepingSlashes: Bool) -> String {
+    func percentEncoded(keepingSlashes: Bool = false) -> String {
         var encoded = ""
-        for byte in text.utf8 {
+        for byte in utf8 {
             switch byte {
             case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
                 UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),

@@ -7,13 +7,13 @@ import NIOHTTP1
 import Outbound
 import Synchronization
 
-/// Pictures in an S3-compatible store. Clients exchange bytes with the store directly.
+/// Files in an S3-compatible store. Clients exchange bytes with the store directly.
 ///
-/// A client uploads to `uploads/` by an address signed for length and type. When the picture is used, the node reads it
+/// A client uploads to `uploads/` by an address signed for length and type. When the file is used, the node reads it
 /// and lets the store copy exactly the checked version to its final place, or writes it there without its metadata.
 /// Later uploads by the same address have no effect.
 package struct S3Store: MediaStore {
-    package let maxBytes: Int
+    package let limits: MediaLimits
     private let settings: MediaSettings.S3
     private let signature: S3Signature
     private let scheme: String
@@ -33,7 +33,7 @@ package struct S3Store: MediaStore {
             throw MediaError("\(settings.endpoint) is not a URL of a store.")
         }
         self.settings = settings
-        maxBytes = settings.maxBytes
+        limits = settings.limits
         signature = S3Signature(
             region: settings.region, accessKeyID: settings.accessKeyID, secretAccessKey: settings.secretAccessKey)
         self.scheme = scheme
@@ -55,69 +55,73 @@ package struct S3Store: MediaStore {
         }
     }
 
-    package func upload(of picture: Picture) -> PictureUpload {
-        let headers = [("Content-Type", picture.type.rawValue), ("Content-Length", "\(picture.bytes)")]
-        return PictureUpload(
-            url: url("PUT", settings.bucket, Self.upload(picture.id), headers, seconds: Int(MediaTimes.upload)),
+    package func upload(of media: MediaFile) -> UploadAddress {
+        let headers = [("Content-Type", media.type.rawValue), ("Content-Length", "\(media.bytes)")]
+        return UploadAddress(
+            url: url("PUT", settings.bucket, Self.upload(media.id), headers, seconds: Int(MediaTimes.upload)),
             headers: headers, expiresAt: Date() + TimeInterval(MediaTimes.upload))
     }
 
-    package func address(of id: ID, _ purpose: Picture.Purpose) -> String {
+    package func address(of id: ID, _ purpose: MediaFile.Purpose) -> String {
         switch purpose {
         case .avatar: "\(settings.publicURL)/\(Self.key(id, purpose))"
         case .message: "\(scheme)://\(host)\(base)/\(settings.bucket)/\(Self.key(id, purpose))"
         }
     }
 
-    package func signedAddress(of id: ID) -> (url: String, expiresAt: Date) {
-        let url = url("GET", settings.bucket, Self.key(id, .message), seconds: Int(MediaTimes.reading))
+    package func signedAddress(of id: ID, _ type: MediaType, name: String?) -> (url: String, expiresAt: Date) {
+        let disposition =
+            type.isShownInline ? [] : [("response-content-disposition", ContentDisposition.download(name))]
+        let url = url(
+            "GET", settings.bucket, Self.key(id, .message), query: disposition, seconds: Int(MediaTimes.reading))
         return (url, Date() + TimeInterval(MediaTimes.reading))
     }
 
-    package func accept(_ picture: Picture) async throws -> MediaCheckResult {
-        let upload = Self.upload(picture.id)
-        let range = [("Range", "bytes=0-\(PictureType.signatureLength - 1)")]
+    package func accept(_ media: MediaFile) async throws -> MediaCheckResult {
+        let upload = Self.upload(media.id)
+        let range = [("Range", "bytes=0-\(MediaType.signatureLength - 1)")]
         let first = try await send("GET", settings.bucket, upload, range)
-        guard first.status != .notFound else { return try await contains(picture) ? .stored : .missing }
+        guard first.status != .notFound else { return try await contains(media) ? .stored : .missing }
         guard let total = first.total, let tag = first.headers.first(name: "ETag") else {
             throw MediaError("The store responded with \(first.status.code).")
         }
-        guard total == picture.bytes else {
+        guard total == media.bytes else {
             try await delete(settings.bucket, upload)
-            return .mismatch("has \(total) bytes instead of the declared \(picture.bytes)")
+            return .mismatch("has \(total) bytes instead of the declared \(media.bytes)")
         }
-        guard PictureType(firstBytes: first.body.readableBytesView) == picture.type else {
+        guard media.type.matches(firstBytes: first.body.readableBytesView) else {
             try await delete(settings.bucket, upload)
-            return .mismatch("is not \(picture.type.rawValue) by its first bytes")
+            return .mismatch("is not \(media.type.rawValue) by its first bytes")
         }
         let status: HTTPResponseStatus
-        switch try await inspect(picture, tag: tag) {
+        switch try await inspect(media, tag: tag) {
         case .damaged(let damage):
             try await delete(settings.bucket, upload)
             return .mismatch("is damaged: \(damage)")
         case .changed: status = .preconditionFailed
-        case .hasMetadata: status = try await writeWithoutMetadata(picture, tag: tag)
-        case .hasNoMetadata: status = try await copy(picture, tag: tag)
+        case .hasMetadata: status = try await writeWithoutMetadata(media, tag: tag)
+        case .hasNoMetadata: status = try await copy(media, tag: tag)
         }
         // Another version replaced it during the check.
         if status == .preconditionFailed { return .mismatch("changed during the check: upload it only once") }
         // A failed copy may respond with 200 and an error.
-        guard status == .ok, try await contains(picture) else {
-            throw MediaError("The store failed to copy the picture: \(status.code).")
+        guard status == .ok, try await contains(media) else {
+            throw MediaError("The store failed to copy the file: \(status.code).")
         }
         try await delete(settings.bucket, upload)
         return .stored
     }
 
     /// Lets the store copy an upload to its final place.
-    private func copy(_ picture: Picture, tag: String) async throws -> HTTPResponseStatus {
+    private func copy(_ media: MediaFile, tag: String) async throws -> HTTPResponseStatus {
         let source = [
-            ("x-amz-copy-source", "/\(settings.bucket)/\(Self.upload(picture.id))"),
+            ("x-amz-copy-source", "/\(settings.bucket)/\(Self.upload(media.id))"),
             ("x-amz-copy-source-if-match", tag),
             ("x-amz-metadata-directive", "REPLACE"),
         ]
         return try await send(
-            "PUT", bucket(picture.purpose), Self.key(picture.id, picture.purpose), source + Self.headers(of: picture)
+            "PUT", bucket(media.purpose), Self.key(media.id, media.purpose), source + Self.headers(of: media),
+            within: Self.waitTimeout(for: media)
         ).status
     }
 
@@ -130,11 +134,12 @@ package struct S3Store: MediaStore {
     }
 
     /// Reads an upload, in parts.
-    private func inspect(_ picture: Picture, tag: String) async throws -> Inspection {
-        try await client.response(to: readRequest(picture, tag: tag), within: Self.waitTimeout(for: picture)) {
+    private func inspect(_ media: MediaFile, tag: String) async throws -> Inspection {
+        guard MetadataEraser(media.type).isExamining else { return .hasNoMetadata }
+        return try await client.response(to: readRequest(media, tag: tag), within: Self.waitTimeout(for: media)) {
             response in
             guard try Self.isUnchanged(response) else { return .changed }
-            var eraser = MetadataEraser(picture.type)
+            var eraser = MetadataEraser(media.type)
             for try await part in response.body {
                 var output = ByteBuffer()
                 do throws(PictureDamage) {
@@ -150,26 +155,26 @@ package struct S3Store: MediaStore {
     }
 
     /// Writes an upload to its final place without its metadata, while it is read.
-    private func writeWithoutMetadata(_ picture: Picture, tag: String) async throws -> HTTPResponseStatus {
-        let timeout = TimeAmount(Self.waitTimeout(for: picture))
-        let upload = try await client.execute(readRequest(picture, tag: tag), timeout: timeout)
+    private func writeWithoutMetadata(_ media: MediaFile, tag: String) async throws -> HTTPResponseStatus {
+        let timeout = TimeAmount(Self.waitTimeout(for: media))
+        let upload = try await client.execute(readRequest(media, tag: tag), timeout: timeout)
         guard try Self.isUnchanged(upload) else { return upload.status }
-        let (bucket, headers) = (bucket(picture.purpose), Self.headers(of: picture))
+        let (bucket, headers) = (bucket(media.purpose), Self.headers(of: media))
         var request = HTTPClientRequest(
-            url: url("PUT", bucket, Self.key(picture.id, picture.purpose), headers, seconds: Self.ownSeconds))
+            url: url("PUT", bucket, Self.key(media.id, media.purpose), headers, seconds: Self.ownSeconds))
         request.method = .PUT
         for (name, value) in headers { request.headers.add(name: name, value: value) }
         request.body = .stream(
-            WithoutMetadata(base: upload.body, type: picture.type), length: .known(Int64(picture.bytes)))
+            WithoutMetadata(base: upload.body, type: media.type), length: .known(Int64(media.bytes)))
         // The store responds once it has everything, so this time bounds the reading too.
         return try await client.execute(request, timeout: timeout).status
     }
 
     /// A request for a version of an upload.
-    private func readRequest(_ picture: Picture, tag: String) -> HTTPClientRequest {
+    private func readRequest(_ media: MediaFile, tag: String) -> HTTPClientRequest {
         let headers = [(name: "If-Match", value: tag)]
         var request = HTTPClientRequest(
-            url: url("GET", settings.bucket, Self.upload(picture.id), headers, seconds: Self.ownSeconds))
+            url: url("GET", settings.bucket, Self.upload(media.id), headers, seconds: Self.ownSeconds))
         for (name, value) in headers { request.headers.add(name: name, value: value) }
         return request
     }
@@ -184,20 +189,20 @@ package struct S3Store: MediaStore {
         return response.status == .ok
     }
 
-    /// The timeout of a whole picture: at least 1 MiB per second.
-    private static func waitTimeout(for picture: Picture) -> Duration {
-        waitTimeout + .seconds(picture.bytes >> 20)
+    /// The timeout of a whole file: at least 1 MiB per second.
+    private static func waitTimeout(for media: MediaFile) -> Duration {
+        waitTimeout + .seconds(media.bytes >> 20)
     }
 
-    /// The headers with which the store serves a picture.
-    private static func headers(of picture: Picture) -> [(name: String, value: String)] {
+    /// The headers with which the store serves a file.
+    private static func headers(of media: MediaFile) -> [(name: String, value: String)] {
         [
-            ("Content-Type", picture.type.rawValue),
-            ("Cache-Control", "\(picture.purpose == .avatar ? "public" : "private"), max-age=31536000, immutable"),
-        ]
+            ("Content-Type", media.type.rawValue),
+            ("Cache-Control", "\(media.purpose == .avatar ? "public" : "private"), max-age=31536000, immutable"),
+        ] + (media.type.isShownInline ? [] : [("Content-Disposition", "attachment")])
     }
 
-    package func remove(_ id: ID, _ purpose: Picture.Purpose) async throws {
+    package func remove(_ id: ID, _ purpose: MediaFile.Purpose) async throws {
         try await delete(settings.bucket, Self.upload(id))
         try await delete(bucket(purpose), Self.key(id, purpose))
     }
@@ -208,7 +213,7 @@ package struct S3Store: MediaStore {
 
     package func tidy() async throws {}
 
-    /// Checks that a picture can be stored and removed. Returns nil or the error.
+    /// Checks that a file can be stored and removed. Returns nil or the error.
     package func check() async -> String? {
         do {
             let key = "uploads/.check-\(ID.random())"
@@ -224,10 +229,10 @@ package struct S3Store: MediaStore {
     }
 }
 
-/// The bytes of a picture without its metadata, while they arrive.
+/// The bytes of a file without its metadata, while they arrive.
 private struct WithoutMetadata: AsyncSequence, Sendable {
     let base: HTTPClientResponse.Body
-    let type: PictureType
+    let type: MediaType
 
     struct AsyncIterator: AsyncIteratorProtocol {
         var base: HTTPClientResponse.Body.AsyncIterator
@@ -270,27 +275,28 @@ extension S3Store {
         }
     }
 
-    /// Returns true if a picture's bytes are at their final place.
-    package func contains(_ picture: Picture) async throws -> Bool {
-        let response = try await send("HEAD", bucket(picture.purpose), Self.key(picture.id, picture.purpose))
-        return response.status == .ok && response.total == picture.bytes
+    /// Returns true if a file's bytes are at their final place.
+    package func contains(_ media: MediaFile) async throws -> Bool {
+        let response = try await send("HEAD", bucket(media.purpose), Self.key(media.id, media.purpose))
+        return response.status == .ok && response.total == media.bytes
     }
 
     private func delete(_ bucket: String, _ key: String) async throws {
         let response = try await send("DELETE", bucket, key)
         guard [.ok, .noContent, .notFound].contains(response.status) else {
-            throw MediaError("The store failed to delete the picture: \(response.status.code).")
+            throw MediaError("The store failed to delete the file: \(response.status.code).")
         }
     }
 
     private func send(
-        _ method: String, _ bucket: String, _ key: String, _ headers: [(name: String, value: String)] = []
+        _ method: String, _ bucket: String, _ key: String, _ headers: [(name: String, value: String)] = [],
+        within timeout: Duration = waitTimeout
     ) async throws -> StoreResponse {
         var request = HTTPClientRequest(url: url(method, bucket, key, headers, seconds: Self.ownSeconds))
         request.method = HTTPMethod(rawValue: method)
         for (name, value) in headers where name != "Content-Length" { request.headers.add(name: name, value: value) }
         if method == "PUT" { request.body = .bytes(ByteBuffer()) }
-        return try await client.response(to: request, within: Self.waitTimeout) { response in
+        return try await client.response(to: request, within: timeout) { response in
             // Read no more than the requested part, even if the store sends everything.
             var body = ByteBuffer()
             for try await part in response.body {
@@ -303,16 +309,17 @@ extension S3Store {
 
     private func url(
         _ method: String, _ bucket: String, _ key: String, _ headers: [(name: String, value: String)] = [],
-        seconds: Int
+        query: [(name: String, value: String)] = [], seconds: Int
     ) -> String {
         signature.url(
-            method, scheme: scheme, host: host, path: "\(base)/\(bucket)/\(key)", headers: headers, seconds: seconds)
+            method, scheme: scheme, host: host, path: "\(base)/\(bucket)/\(key)", headers: headers, query: query,
+            seconds: seconds)
     }
 
-    private func bucket(_ purpose: Picture.Purpose) -> String {
+    private func bucket(_ purpose: MediaFile.Purpose) -> String {
         purpose == .avatar ? settings.publicBucket : settings.bucket
     }
 
     private static func upload(_ id: ID) -> String { "uploads/\(id)" }
-    private static func key(_ id: ID, _ purpose: Picture.Purpose) -> String { "\(purpose.rawValue)s/\(id)" }
+    private static func key(_ id: ID, _ purpose: MediaFile.Purpose) -> String { "\(purpose.rawValue)s/\(id)" }
 }

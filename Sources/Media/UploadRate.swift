@@ -11,7 +11,16 @@ struct UploadRate {
     /// The bytes of the period before; nil in the first.
     private var earlierBytes: Int?
 
-    init(start: Instant) { self.start = start }
+    /// The time of the last bytes.
+    private var last: Instant
+
+    init(start: Instant) {
+        self.start = start
+        last = start
+    }
+
+    /// Returns true if nothing has arrived for five seconds.
+    func isStalled(now: Instant) -> Bool { now - last >= Self.period }
 
     /// Adds bytes that have arrived.
     mutating func add(_ count: Int, now: Instant) {
@@ -22,6 +31,7 @@ struct UploadRate {
             start = isNext ? start + Self.period : now
         }
         bytes += count
+        last = now
     }
 
     /// Returns the bytes per second, or nil in the first five seconds.

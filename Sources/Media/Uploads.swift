@@ -2,7 +2,7 @@ import Foundations
 import Messaging
 import Synchronization
 
-/// The running uploads of a node: one per picture, and all within a limit of which a client's address may use a
+/// The running uploads of a node: one per file, and all within a limit of which a client's address may use a
 /// quarter.
 ///
 /// When the limit is reached, a client that uses less than the largest takes the place of the slowest upload of the
@@ -12,7 +12,7 @@ final class Uploads: Sendable {
     private struct Running {
         let client: AddressKey
         let bytes: Int
-        weak var incoming: IncomingPicture?
+        weak var incoming: IncomingFile?
     }
 
     private struct State {
@@ -32,31 +32,37 @@ final class Uploads: Sendable {
     /// The bytes of running uploads, by their declared sizes.
     var bytes: Int { state.withLock(\.bytes) }
 
-    /// - Throws: `UploadRefusal` if the picture is already being uploaded, or the limit is reached.
-    func begin(_ picture: Picture, from client: AddressKey) throws(UploadRefusal) {
-        while let slowest = try tryBegin(picture, from: client) { slowest.displace() }
+    /// Begins an upload. It replaces one of the same file of which nothing has arrived for some seconds, since a client
+    /// that has lost its connection notices that before the node does.
+    ///
+    /// - Throws: `UploadRefusal` if the file is already being uploaded, or the limit is reached.
+    func begin(_ media: MediaFile, from client: AddressKey) throws(UploadRefusal) {
+        while let slowest = try tryBegin(media, from: client) { slowest.displace() }
     }
 
     /// Begins an upload, or returns the one that must end before.
-    private func tryBegin(_ picture: Picture, from client: AddressKey) throws(UploadRefusal) -> IncomingPicture? {
+    private func tryBegin(_ media: MediaFile, from client: AddressKey) throws(UploadRefusal) -> IncomingFile? {
         try state.withLock { state throws(UploadRefusal) in
-            guard state.running[picture.id] == nil else { throw .inProgress }
-            let held = state.bytesByClient[client] ?? 0
-            // One picture per client is accepted regardless of its size.
-            guard held == 0 || picture.bytes <= maxBytes / 4 - held else { throw .addressBusy }
-            guard picture.bytes <= maxBytes - state.bytes else {
-                guard let incoming = Self.displaced(by: held + picture.bytes, in: state) else { throw .busy }
+            if let running = state.running[media.id] {
+                guard let incoming = running.incoming, incoming.isStalled else { throw .inProgress }
                 return incoming
             }
-            state.running[picture.id] = Running(client: client, bytes: picture.bytes)
-            state.bytes += picture.bytes
-            state.bytesByClient[client] = held + picture.bytes
+            let held = state.bytesByClient[client] ?? 0
+            // One file per client is accepted regardless of its size.
+            guard held == 0 || media.bytes <= maxBytes / 4 - held else { throw .addressBusy }
+            guard media.bytes <= maxBytes - state.bytes else {
+                guard let incoming = Self.displaced(by: held + media.bytes, in: state) else { throw .busy }
+                return incoming
+            }
+            state.running[media.id] = Running(client: client, bytes: media.bytes)
+            state.bytes += media.bytes
+            state.bytesByClient[client] = held + media.bytes
             return nil
         }
     }
 
     /// Returns the upload whose place a client takes that then has `bytes` in progress; nil if there is none.
-    private static func displaced(by bytes: Int, in state: State) -> IncomingPicture? {
+    private static func displaced(by bytes: Int, in state: State) -> IncomingFile? {
         if let largest = state.bytesByClient.max(by: { $0.value < $1.value }), largest.value > bytes,
             let upload = slowest(state.running.values.filter { $0.client == largest.key }),
             upload.bytes < largest.value, let incoming = upload.incoming
@@ -72,8 +78,8 @@ final class Uploads: Sendable {
     }
 
     /// Records the receiver of an upload that has begun.
-    func setReceiver(_ incoming: IncomingPicture) {
-        state.withLock { $0.running[incoming.picture.id]?.incoming = incoming }
+    func setReceiver(_ incoming: IncomingFile) {
+        state.withLock { $0.running[incoming.media.id]?.incoming = incoming }
     }
 
     func end(_ id: ID) {
@@ -91,6 +97,8 @@ package enum UploadRefusal: Error, CustomStringConvertible, Equatable {
     case used
     /// The address is in use now.
     case inProgress
+    /// The upload continues at another byte.
+    case offset(Int)
     /// The client's address has too many bytes in progress.
     case addressBusy
     /// Too many bytes are in progress.
@@ -102,10 +110,11 @@ package enum UploadRefusal: Error, CustomStringConvertible, Equatable {
     package var description: String {
         switch self {
         case .used: "This upload URL was already used. Request another by media.create."
-        case .inProgress: "This picture is already being uploaded. Wait until the upload ends."
-        case .addressBusy: "Too many pictures are being uploaded from your address now. Try again."
-        case .busy: "Too many pictures are being uploaded now. Try again."
-        case .diskFull: "The server's disk is almost full, so it accepts no pictures now. Try again later."
+        case .offset(let offset): "The upload continues at byte \(offset): ask by HEAD before you continue."
+        case .inProgress: "This file is already being uploaded. Wait until the upload ends."
+        case .addressBusy: "Too many files are being uploaded from your address now. Try again."
+        case .busy: "Too many files are being uploaded now. Try again."
+        case .diskFull: "The server's disk is almost full, so it accepts no files now. Try again later."
         }
     }
 }

@@ -309,9 +309,23 @@ extension ConnectionSession {
         return try await write(function, parameters)
     }
 
-    /// The number of members charged for a change that all members of a conversation are told. The node does not know
-    /// how many there are.
-    static let membersOfConversation = 50
+    /// Runs a change of which all members of a conversation are told, each with the whole conversation. Ten of them cost
+    /// as much as another change, and for the client's address five times as much: many admins of a group may share it.
+    ///
+    /// - Parameters:
+    ///   - conversation: the id of the conversation.
+    ///   - added: the number of users that it adds.
+    func change(
+        _ function: Statement, _ parameters: [String?], tellingMembersOf conversation: String?, adding added: Int = 0
+    ) async throws(ProtocolError) -> Answer {
+        let count = try await service.database.rows(Self.memberCount, [conversation], as: caller).text(0, 0)
+        let members = (count.flatMap { Int($0) } ?? 0) + added
+        return try await change(
+            function, parameters, members: members, addressCost: members > 10 ? (members + 9) / 10 * 5 : nil)
+    }
+
+    private static let memberCount = Statement(
+        "api.member_count", "select api.member_count($1::uuid)")
 
     /// Runs a write as the signed-in user, and notifies the feed.
     func write(_ function: Statement, _ parameters: [String?]) async throws(ProtocolError) -> Answer {
@@ -365,6 +379,8 @@ extension ConnectionSession {
     func openSync(_ request: SyncRequest, live: Bool) async throws(ProtocolError) -> Answer {
         guard let user else { throw .fault("sync.open without a user") }
         await endSync()
+        // The client has stored what its cursor includes.
+        if let cursor = request.cursor { service.deliveries?.acknowledge(cursor, of: user.user, nil) }
         let (feed, sync, sink) = (service.feed, service.sync, self.sink)
         let (id, page) = try await service.page(request, for: owner, newerThan: lastWrite) {
             request, readPosition, reading throws(ProtocolError) -> (Feed.SubscriptionID?, SyncPage)? in
@@ -397,6 +413,12 @@ extension ConnectionSession {
         }
         subscription = id
         return Answer(.result(page.changes)) { await feed.activate(id, from: start) }
+    }
+
+    /// Records that the client has received everything up to a cursor.
+    func acknowledge(_ cursor: Cursor) {
+        guard let user else { return }
+        service.deliveries?.acknowledge(cursor, of: user.user, subscription)
     }
 
     /// Sets whether the app is in the foreground. A session in the background does not make its user online.

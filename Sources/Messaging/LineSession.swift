@@ -41,7 +41,7 @@ package struct Request: Sendable, Equatable {
         return params.members.allSatisfy {
             switch $0.name {
             case "kind": $0.value == .string("text") || $0.value == .null
-            case "attachment": $0.value == .null
+            case "attachment", "attachments": $0.value == .null
             default: true
             }
         }

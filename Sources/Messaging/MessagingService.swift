@@ -30,6 +30,9 @@ package final class MessagingService: Service, SessionFactory {
     /// Nil if this node does not report presence.
     let presence: PresenceReporter?
 
+    /// Nil if this node does not report delivered messages.
+    let deliveries: DeliveryReporter?
+
     /// The platforms of device pushes.
     let pushPlatforms: Set<DevicePlatform>
 
@@ -72,6 +75,9 @@ package final class MessagingService: Service, SessionFactory {
 
         /// The intervals of presence reports, or nil if this node does not report presence.
         package var presence: PresenceTimes? = PresenceTimes()
+
+        /// The least time between two reports of delivered messages, or nil if this node reports none.
+        package var deliveryInterval: Duration? = .seconds(1)
 
         /// The platforms of device pushes.
         package var pushPlatforms: Set<DevicePlatform> = []
@@ -189,6 +195,9 @@ package final class MessagingService: Service, SessionFactory {
         presence = configuration.presence.map { [database, feed] in
             PresenceReporter(times: $0, database: database, logger: logger) { feed.changed() }
         }
+        deliveries = configuration.deliveryInterval.map { [database, feed] in
+            DeliveryReporter(database: database, feed: feed, interval: $0, logger: logger)
+        }
         pushPlatforms = configuration.pushPlatforms
         media = configuration.media
         info = configuration.info
@@ -213,10 +222,15 @@ package final class MessagingService: Service, SessionFactory {
                     group.addTask(executorPreference: self.pool.reactor) { await self.sendBatcher.run() }
                     if self.accounts.provider == .builtin { group.addTask { await self.connectedSessions.run() } }
                     if let presence = self.presence { group.addTask { await presence.run() } }
+                    if let deliveries = self.deliveries { group.addTask { await deliveries.run() } }
                     let mover = MessageMover(database: self.database, logger: self.logger) { [feed = self.feed] in
                         feed.changed()
                     }
                     group.addTask { await mover.run() }
+                    let sender = ScheduledSender(database: self.database, logger: self.logger) { [feed = self.feed] in
+                        feed.changed()
+                    }
+                    group.addTask { await sender.run() }
                     if let media = self.media {
                         let sweeper = MediaSweeper(store: media, database: self.database, logger: self.logger)
                         group.addTask { await sweeper.run() }

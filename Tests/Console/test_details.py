@@ -266,6 +266,28 @@ class DetailsTests(ConsoleCase):
         carol.one(".message-menu [role=menuitem]")
         self.assertNotIn("Pin", carol.texts(".message-menu [role=menuitem]"))
 
+    # Later
+
+    def test_a_message_is_scheduled_removed_and_sent_at_its_time(self):
+        alice, bob = self.two_people()
+        never, later = f"Never {token()}", f"Later {token()}"
+        for text in (never, later):
+            alice.one("#compose").send_keys(text)
+            alice.click("Send later")
+            alice.click("In an hour")
+            alice.until(lambda: not alice.one("#compose").get_attribute("value"), "scheduled")
+        alice.until(lambda: alice.texts(".scheduled-bar") == ["2 scheduled messages"], "two scheduled messages")
+        alice.one(".scheduled-bar button").click()
+        alice.click(f"Remove “{never}”")
+        alice.until(lambda: len(alice.all(".scheduled-list li")) == 1, "one scheduled message")
+        self.assertIn(later, alice.texts(".scheduled-list li")[0])
+        alice.press(Keys.ESCAPE)
+        self.assertEqual(bob.bubbles(later), [])
+        psql("update public.scheduled_messages set next_try_at = now() where content = :'text'", text=later)
+        bob.sees(later)
+        alice.sees_sent(later)
+        alice.until(lambda: alice.all(".scheduled-bar[hidden]"), "no scheduled message")
+
     # The list
 
     def test_conversations_are_pinned_marked_and_archived(self):

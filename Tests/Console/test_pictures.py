@@ -279,13 +279,47 @@ class PictureTests(ConsoleCase):
             # The bubble has at most a thin border around it.
             self.assertLessEqual(frame, 2)
 
+    def test_sends_files_as_one_message_to_download(self):
+        alice, bob = self.two_people()
+        self.drop(bob, ".thread-scroller", self.file("Überblick.pdf", b"%PDF-1.7 an overview"))
+        self.assertIn("Send a file to", bob.one("dialog.preview").text)
+        self.send_shown(bob)
+        alice.until(lambda: "Überblick.pdf" in alice.texts(".message .card-name"), "the file")
+        self.choose(bob, self.file("a.bin", bytes(5000)), self.file("sky.png", png(10, 10)))
+        self.assertIn("Send 2 files to", bob.one("dialog.preview").text)
+        self.send_shown(bob)
+        alice.until(lambda: "a.bin" in alice.texts(".message .card-name"), "the other file")
+        bob.until(lambda: not bob.all(".message.pending"), "nothing on its way")
+        self.assertEqual(psql(
+            "select kind || ' ' || content || ' ' || (attachment -> 'more' -> 0 ->> 'mime_type') from public.messages"
+            " where attachment ->> 'name' = 'a.bin'"), "file a.bin image/png")
+        # Its name is shown once, and the picture of the message is shown.
+        row = alice.all(".message:has(button.card)")[-1]
+        self.assertEqual(row.text.count("a.bin"), 1)
+        self.assertTrue(row.find_elements("css selector", ".picture"))
+        asked = len(alice.lines("media.urls", out=True))
+        alice.all("button.card")[-1].click()
+        alice.until(lambda: len(alice.lines("media.urls", out=True)) > asked, "the URL to be asked for")
+
+    def test_plays_audio_in_place(self):
+        alice, bob = self.two_people()
+        # A second of silence.
+        data = bytes(8_000)
+        head = b"RIFF" + struct.pack("<I", 36 + len(data)) + b"WAVEfmt " + struct.pack(
+            "<IHHIIHH", 16, 1, 1, 8_000, 8_000, 1, 8) + b"data" + struct.pack("<I", len(data))
+        self.choose(bob, self.file("tone.wav", head + data))
+        self.send_shown(bob)
+        alice.one("button.card[aria-label='Play tone.wav']")
+        self.assertIn("0:01", alice.texts(".message .card-note")[-1])
+        alice.one("button.card[aria-label='Play tone.wav']").click()
+        alice.until(lambda: alice.driver.execute_script(
+            "return document.querySelector('audio.player')?.duration") == 1, "the audio to load")
+
     def test_reports_a_file_that_is_not_a_picture(self):
         bob = self.browser(BOB)
         bob.open(ALPS)
-        self.drop(bob, ".thread-scroller", self.file("notes.pdf", b"%PDF-1.7 no picture"))
-        bob.until(lambda: "“notes.pdf” is no picture" in bob.one(".toast").text, "the reason")
         self.drop(bob, ".thread-scroller", self.file("broken.png", b"no picture either"))
-        bob.until(lambda: any("“broken.png” cannot be read" in each for each in bob.texts(".toast")), "the reason")
+        bob.until(lambda: "“broken.png” cannot be read" in bob.one(".toast").text, "the reason")
         self.assertEqual(bob.all(".message.pending, .message.failed"), [])
         self.assertEqual(bob.lines("media.create", out=True), [])
 

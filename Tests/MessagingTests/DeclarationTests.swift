@@ -16,7 +16,8 @@ struct DeclarationTests {
     private static func nested(in parameters: [Parameter]) -> [Parameter] {
         parameters.flatMap { parameter -> [Parameter] in
             switch parameter.type {
-            case .fields(let members), .object(_, let members): [parameter] + nested(in: members)
+            case .fields(let members), .object(_, let members), .objects(_, let members):
+                [parameter] + nested(in: members)
             default: [parameter]
             }
         }
@@ -164,6 +165,7 @@ struct DeclarationTests {
                 switch parameter.type {
                 case .string(.email, _): .string("a@b.example.com")
                 case .string(.choice(let choices), _): .string(choices[0])
+                case .string(.timestamp, _): .string("2030-01-01T00:00:00Z")
                 case .string: .string("long_enough")
                 case .integer(let limits): .integer(limits.lowerBound)
                 case .number(let limits): .integer(Int(limits.lowerBound))
@@ -171,6 +173,7 @@ struct DeclarationTests {
                 case .uuid: .string(id)
                 case .uuids: .array([.string(id)])
                 case .object, .fields: .object([:])
+                case .objects: .array([.object([:])])
                 }
             return JSONObject.Member(name: parameter.name, value: value)
         }

@@ -131,7 +131,9 @@ struct FanoutTests {
             head: ByteBuffer(string: #"{"id":"\#(room)","last_read_seq":"#), tail: ByteBuffer(string: "}"), lastSeq: 2,
             members: [
                 alice: .init(lastReadSeq: 1, mutedUntil: 0, unreadMentions: 0, flags: 2),
-                bob: .init(lastReadSeq: 2, mutedUntil: 1_893_456_000_000_000, unreadMentions: 3, flags: 5),
+                bob: .init(
+                    lastReadSeq: 2, mutedUntil: 1_893_456_000_000_000, unreadMentions: 3,
+                    flags: 5 + 3 * 256 + 2 * 1_048_576),
             ])
         let deliveries = fanout.distribute(
             try batch(
@@ -158,7 +160,7 @@ struct FanoutTests {
                         "id": .string(room.description), "last_read_seq": .integer(2), "unread_count": .integer(0),
                         "unread_mentions": .integer(3), "is_marked_unread": .bool(true),
                         "muted_until": .string("2030-01-01T00:00:00.000000Z"), "is_archived": .bool(false),
-                        "is_pinned": .bool(true),
+                        "is_pinned": .bool(true), "scheduled_count": .integer(3), "unsent_count": .integer(2),
                     ])
                 ]))
         #expect(
@@ -167,7 +169,27 @@ struct FanoutTests {
                     .object([
                         "id": .string(room.description), "last_read_seq": .integer(1), "unread_count": .integer(1),
                         "unread_mentions": .integer(0), "is_marked_unread": .bool(false), "muted_until": .null,
-                        "is_archived": .bool(true), "is_pinned": .bool(false),
+                        "is_archived": .bool(true), "is_pinned": .bool(false), "scheduled_count": .integer(0),
+                        "unsent_count": .integer(0),
+                    ])
+                ]))
+    }
+
+    @Test("row 65a: delivers delivered marks to the other members only")
+    func delivered() throws {
+        var fanout = Fanout()
+        _ = try live(alice, in: [room], &fanout)
+        let second = try live(bob, in: [room], &fanout)
+        _ = try live(ID.random(), in: [other], &fanout)
+        let deliveries = fanout.distribute(
+            try batch("13:13:", [change(.delivered(conversation: room, user: alice, seq: 7), by: 12)]))
+        #expect(deliveries.map(\.subscribers) == [[second]])
+        #expect(
+            deliveries.first?.params["delivered"]
+                == .array([
+                    .object([
+                        "conversation_id": .string(room.description), "user_id": .string(alice.description),
+                        "last_delivered_seq": .integer(7),
                     ])
                 ]))
     }

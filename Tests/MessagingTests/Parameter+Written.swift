@@ -35,6 +35,8 @@ extension ParameterType {
         case .object(let maxBytes?, _): ": object (≤ \(maxBytes / 1024) KiB)"
         case .object(nil, let members), .fields(let members):
             ": {\(members.map(\.written).joined(separator: ", "))}"
+        // The members are those of the param in the singular.
+        case .objects(let limits, _): ": [\(limits.lowerBound)…\(limits.upperBound) objects]"
         }
     }
 

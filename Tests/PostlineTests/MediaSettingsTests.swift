@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+import Messaging
 @testable import Media
 @testable import Commands
 
@@ -32,7 +33,9 @@ struct MediaSettingsTests {
         #expect(Self.refusal { ($0.directory, $0.url) = ("/tmp/x", "https://chat.example.com/") } == nil)
         #expect(Self.refusal { _ in } == nil)
         let settings = MediaSettings.folder(
-            .init(directory: "/proc/nothing", url: "https://x", secret: Self.secret, maxBytes: 1))
+            .init(
+                directory: "/proc/nothing", url: "https://x", secret: Self.secret,
+                limits: MediaLimits(pictures: 1, others: 1)))
         #expect { try settings.store() } throws: { "\($0)".hasPrefix("POSTLINE_MEDIA_DIR cannot be used") }
     }
 

@@ -4,13 +4,15 @@
 
 extension PushOrder {
     /// Returns a message push with the longest device token and the largest numbers.
-    static func message(_ content: String?, by sender: String, in title: String?) -> PushOrder {
+    static func message(
+        _ content: String?, kind: String = "text", by sender: String, in title: String?, locale: String = "de"
+    ) -> PushOrder {
         PushOrder(
             kind: .notify,
             device: Device(
                 id: .random(), platform: .apns, token: String(repeating: "t", count: 2_048), isSandbox: false,
-                locale: "de"),
+                locale: locale),
             user: .random(), conversation: .random(), seq: .max, sender: .random(), senderName: sender, title: title,
-            isImage: false, content: content, badge: .max, attempts: 0)
+            messageKind: kind, content: content, badge: .max, attempts: 0)
     }
 }

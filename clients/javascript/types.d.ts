@@ -80,6 +80,7 @@ export interface Conversation {
     role: 'owner' | 'admin' | 'member'
     joined_at: string
     last_read_seq: number
+    last_delivered_seq: number
   }[]
   last_seq: number
   version: number
@@ -93,6 +94,8 @@ export interface Conversation {
   muted_until: string | null
   is_archived: boolean
   is_pinned: boolean
+  scheduled_count: number
+  unsent_count: number
   pinned_seqs: number[]
   data: Record<string, any> | null
   created_at: string
@@ -112,6 +115,7 @@ export interface ConversationWithProfiles {
     role: 'owner' | 'admin' | 'member'
     joined_at: string
     last_read_seq: number
+    last_delivered_seq: number
   }[]
   last_seq: number
   version: number
@@ -125,6 +129,8 @@ export interface ConversationWithProfiles {
   muted_until: string | null
   is_archived: boolean
   is_pinned: boolean
+  scheduled_count: number
+  unsent_count: number
   pinned_seqs: number[]
   data: Record<string, any> | null
   created_at: string
@@ -151,7 +157,7 @@ export interface Message {
     version: number
   }
   client_id: string | null
-  kind: 'text' | 'image' | 'custom' | 'system'
+  kind: 'text' | 'image' | 'video' | 'audio' | 'file' | 'custom' | 'system'
   content: string | null
   attachment: {
     url: string
@@ -161,14 +167,31 @@ export interface Message {
     bytes: number | null
     media_id: string | null
     blurhash: string | null
+    name: string | null
+    duration_ms: number | null
+    waveform: string | null
+    preview_media_id: string | null
   } | null
+  attachments: {
+    url: string
+    mime_type: string | null
+    width: number | null
+    height: number | null
+    bytes: number | null
+    media_id: string | null
+    blurhash: string | null
+    name: string | null
+    duration_ms: number | null
+    waveform: string | null
+    preview_media_id: string | null
+  }[]
   is_read: boolean
   version: number
   /** The message that this one answers, with the first 100 characters of its content. */
   reply_to: {
     seq: number
     sender_id: string | null
-    kind: 'text' | 'image' | 'custom' | 'system' | null
+    kind: 'text' | 'image' | 'video' | 'audio' | 'file' | 'custom' | 'system' | null
     content: string | null
     version: number
   } | null
@@ -196,6 +219,50 @@ export interface Reactions {
   own?: string[]
 }
 
+/** A message that is sent at its time. error says why it was refused then. */
+export interface ScheduledMessage {
+  id: string
+  conversation_id: string
+  due_at: string
+  kind: 'text' | 'image' | 'video' | 'audio' | 'file' | 'custom' | 'system'
+  content: string
+  attachment: {
+    url: string
+    mime_type: string | null
+    width: number | null
+    height: number | null
+    bytes: number | null
+    media_id: string | null
+    blurhash: string | null
+    name: string | null
+    duration_ms: number | null
+    waveform: string | null
+    preview_media_id: string | null
+  } | null
+  attachments: {
+    url: string
+    mime_type: string | null
+    width: number | null
+    height: number | null
+    bytes: number | null
+    media_id: string | null
+    blurhash: string | null
+    name: string | null
+    duration_ms: number | null
+    waveform: string | null
+    preview_media_id: string | null
+  }[]
+  reply_to_seq: number | null
+  mentions: string[]
+  mentions_everyone: boolean
+  data: Record<string, any> | null
+  created_at: string
+  error: {
+    code: string
+    message: string
+  } | null
+}
+
 /** The online state of a user, and the time last seen. */
 export interface Presence {
   user_id: string
@@ -218,6 +285,11 @@ export interface Changes {
     conversation_id: string
     user_id: string
     last_read_seq: number
+  }[]
+  delivered?: {
+    conversation_id: string
+    user_id: string
+    last_delivered_seq: number
   }[]
   left?: string[]
   limited?: string[]
@@ -566,24 +638,26 @@ export interface MethodParams {
     /** A device of the caller. */
     id: string
   }
-  /** Returns an upload URL for a picture. */
+  /** Returns an upload URL for a file. */
   'media.create': {
-    /** The use of the picture. */
+    /** The use of the file. */
     purpose: 'avatar' | 'message'
-    /** The type of the picture. */
-    mime_type: 'image/jpeg' | 'image/png' | 'image/webp' | 'image/gif' | 'image/heic'
+    /** The type of the file. An avatar is a picture. */
+    mime_type: 'image/jpeg' | 'image/png' | 'image/webp' | 'image/gif' | 'image/heic' | 'video/mp4' | 'video/quicktime' | 'video/webm' | 'audio/webm' | 'audio/mp4' | 'audio/mpeg' | 'audio/ogg' | 'audio/wav' | 'application/pdf' | 'text/plain' | 'application/zip' | 'application/octet-stream'
     /** The exact size in bytes. */
     bytes: number
-    /** The conversation of a message's picture. */
+    /** The conversation of a message's file. */
     conversation_id?: string | null
     /** In pixels. */
     width?: number | null
     /** In pixels. */
     height?: number | null
+    /** The name for downloads. Required for application/octet-stream. */
+    name?: string | null
   }
-  /** Returns URLs of pictures of messages, valid for some minutes. */
+  /** Returns URLs of files of messages, valid for some minutes. */
   'media.urls': {
-    /** The media ids of attachments. Those that the caller may not see are left out. */
+    /** The media ids of attachments and previews. Those that the caller may not see are left out. */
     ids: string[]
   }
   /** Returns the direct conversation with another user, and creates it if there is none. */
@@ -685,17 +759,17 @@ export interface MethodParams {
   'messages.send': {
     /** A conversation of the caller. */
     conversation_id: string
-    /** The content, stored unchanged. Required and not empty unless "kind" is "image" or "custom". */
+    /** The content, stored unchanged. Required and not empty unless "kind" is "image" or "video" or "audio" or "file" or "custom". */
     content?: string | null
     /** The client's idempotency key of this message. */
     client_id?: string | null
-    /** The kind of message. The content of an image or a custom message may be empty or absent. */
-    kind?: 'text' | 'image' | 'custom' | null
-    /** The picture of an image. */
+    /** The kind of message: with several attachments, that of the first one, or "file". */
+    kind?: 'text' | 'image' | 'video' | 'audio' | 'file' | 'custom' | null
+    /** The only attachment. */
     attachment?: {
-      /** A picture that was uploaded for this conversation (media.create). */
+      /** A file that was uploaded for this conversation (media.create). */
       media_id?: string | null
-      /** The URL of the picture, unless media_id is given. */
+      /** The URL of the file, unless media_id is given. */
       url?: string | null
       /** The media type. At most 255 bytes. */
       mime_type?: string | null
@@ -707,7 +781,40 @@ export interface MethodParams {
       bytes?: number | null
       /** The placeholder until the picture is loaded. */
       blurhash?: string | null
+      /** The name to show, and for downloads. It is never a path. */
+      name?: string | null
+      /** Of a video or an audio, in milliseconds. */
+      duration_ms?: number | null
+      /** The loudness of a voice message over its time, at most 128 bytes in base64. */
+      waveform?: string | null
+      /** A picture that was uploaded for this conversation, such as the first frame of a video. */
+      preview_media_id?: string | null
     } | null
+    /** The attachments. */
+    attachments?: {
+      /** A file that was uploaded for this conversation (media.create). */
+      media_id?: string | null
+      /** The URL of the file, unless media_id is given. */
+      url?: string | null
+      /** The media type. At most 255 bytes. */
+      mime_type?: string | null
+      /** In pixels. */
+      width?: number | null
+      /** In pixels. */
+      height?: number | null
+      /** The size in bytes. */
+      bytes?: number | null
+      /** The placeholder until the picture is loaded. */
+      blurhash?: string | null
+      /** The name to show, and for downloads. It is never a path. */
+      name?: string | null
+      /** Of a video or an audio, in milliseconds. */
+      duration_ms?: number | null
+      /** The loudness of a voice message over its time, at most 128 bytes in base64. */
+      waveform?: string | null
+      /** A picture that was uploaded for this conversation, such as the first frame of a video. */
+      preview_media_id?: string | null
+    }[] | null
     /** The number of the earlier message of the conversation that this one answers. */
     reply_to_seq?: number | null
     /** The mentioned users. Those who are not members are left out. */
@@ -736,7 +843,7 @@ export interface MethodParams {
     conversation_id: string
     /** The message's number in its conversation. */
     seq: number
-    /** The new content. Only that of an image or a custom message may be empty. */
+    /** The new content. Only that of a message with an attachment or a custom message may be empty. */
     content: string
     /** The users who are mentioned now. Those who are not members are left out. */
     mentions?: string[] | null
@@ -792,6 +899,91 @@ export interface MethodParams {
     /** The number of the last message that was read, limited to the newest. */
     seq: number
   }
+  /** Schedules a message, which is sent at its time. With the client_id of an earlier one, returns that. */
+  'messages.schedule': {
+    /** A conversation of the caller. */
+    conversation_id: string
+    /** The content, stored unchanged. Required and not empty unless "kind" is "image" or "video" or "audio" or "file" or "custom". */
+    content?: string | null
+    /** The client's idempotency key of this message. */
+    client_id?: string | null
+    /** The kind of message: with several attachments, that of the first one, or "file". */
+    kind?: 'text' | 'image' | 'video' | 'audio' | 'file' | 'custom' | null
+    /** The only attachment. */
+    attachment?: {
+      /** A file that was uploaded for this conversation (media.create). */
+      media_id?: string | null
+      /** The URL of the file, unless media_id is given. */
+      url?: string | null
+      /** The media type. At most 255 bytes. */
+      mime_type?: string | null
+      /** In pixels. */
+      width?: number | null
+      /** In pixels. */
+      height?: number | null
+      /** The size in bytes. */
+      bytes?: number | null
+      /** The placeholder until the picture is loaded. */
+      blurhash?: string | null
+      /** The name to show, and for downloads. It is never a path. */
+      name?: string | null
+      /** Of a video or an audio, in milliseconds. */
+      duration_ms?: number | null
+      /** The loudness of a voice message over its time, at most 128 bytes in base64. */
+      waveform?: string | null
+      /** A picture that was uploaded for this conversation, such as the first frame of a video. */
+      preview_media_id?: string | null
+    } | null
+    /** The attachments. */
+    attachments?: {
+      /** A file that was uploaded for this conversation (media.create). */
+      media_id?: string | null
+      /** The URL of the file, unless media_id is given. */
+      url?: string | null
+      /** The media type. At most 255 bytes. */
+      mime_type?: string | null
+      /** In pixels. */
+      width?: number | null
+      /** In pixels. */
+      height?: number | null
+      /** The size in bytes. */
+      bytes?: number | null
+      /** The placeholder until the picture is loaded. */
+      blurhash?: string | null
+      /** The name to show, and for downloads. It is never a path. */
+      name?: string | null
+      /** Of a video or an audio, in milliseconds. */
+      duration_ms?: number | null
+      /** The loudness of a voice message over its time, at most 128 bytes in base64. */
+      waveform?: string | null
+      /** A picture that was uploaded for this conversation, such as the first frame of a video. */
+      preview_media_id?: string | null
+    }[] | null
+    /** The number of the earlier message of the conversation that this one answers. */
+    reply_to_seq?: number | null
+    /** The mentioned users. Those who are not members are left out. */
+    mentions?: string[] | null
+    /** True to mention all members. Only for the owner and admins of a group. */
+    mentions_everyone?: boolean | null
+    /** The app's own data. At most 4 KiB, encoded without whitespace. */
+    data?: Record<string, any> | null
+    /** The time to send it, at most a year from now. */
+    due_at: string
+  }
+  /** Lists the caller's messages that wait for their time, and those that were refused when it came. */
+  'messages.scheduled': {
+    /** Lists only those of this conversation. */
+    conversation_id?: string | null
+    /** The most results. */
+    limit?: number | null
+    /** The "next" of the previous page. */
+    after?: string | null
+  }
+  /** Removes a scheduled message, and returns it. */
+  'messages.unschedule': {
+    /** The scheduled message. */
+    id: string
+  }
   /** Returns all that the user may see, or the changes since a cursor, and starts the pushes. */
   'sync.open': {
     /** The last cursor that the client has seen. */
@@ -800,6 +992,11 @@ export interface MethodParams {
     messages_per_conversation?: number | null
     /** True to get later changes as pushes. */
     live?: boolean | null
+  }
+  /** Says that the client has received everything up to a cursor, so that others are told. */
+  'sync.ack': {
+    /** The last cursor that the client has received. */
+    cursor: string
   }
   /** Ends the pushes. */
   'sync.close': {
@@ -944,7 +1141,15 @@ export interface MethodResults {
     unread_count: number
     unread_mentions: number
   }
+  'messages.schedule': ScheduledMessage
+  'messages.scheduled': {
+    scheduled: ScheduledMessage[]
+    next: string | null
+  }
+  'messages.unschedule': ScheduledMessage
   'sync.open': Changes
+  'sync.ack': {
+  }
   'sync.close': {
   }
 }

@@ -189,6 +189,7 @@ begin
     update public.presence set hidden_xid = age where hidden_xid > past;
     update public.reaction_counts set changed_xid = age where changed_xid > past;
     update public.message_reactions set changed_xid = age where changed_xid > past;
+    update public.delivered_marks set changed_xid = age where changed_xid > past;
     alter table public.conversation_mutes disable trigger keep;
     update public.conversation_mutes set changed_xid = age where changed_xid > past;
     alter table public.conversation_mutes enable trigger keep;

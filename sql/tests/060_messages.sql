@@ -46,7 +46,7 @@ select throws_ok(format('insert into public.messages (conversation_id, sender_id
         ('content', '''''', 'PL001', 'an empty text'),
         ('content', 'null', 'PL001', 'null content'),
         ('content', 'repeat(''x'', 8001)', '23514', '8001 characters'),
-        ('content, kind', '''x'', ''video''', '23514', 'an unknown kind'),
+        ('content, kind', '''x'', ''poll''', '23514', 'an unknown kind'),
         ('kind', '''image''', 'PL001', 'an image without an attachment'),
         ('kind, attachment', '''image'', ''{"url":"http://x.example/a"}''', 'PL001', 'an http address'),
         ('kind, attachment', '''image'', ''{"url":"https://x.example/a","evil":1}''', 'PL001', 'an unknown member'),
@@ -68,8 +68,8 @@ $$;
 create temporary table sent as
 select o, (o ->> 'id')::uuid as id from (select tests.as('alice', pg_temp.call('send_message'))::json) s (o);
 select is((select string_agg(key, ',') from sent, json_object_keys(o) key),
-    'id,conversation_id,seq,sender_id,sender,client_id,kind,content,attachment,is_read,version,reply_to,'
-    'mentions,mentions_everyone,data,created_at,edited_at,'
+    'id,conversation_id,seq,sender_id,sender,client_id,kind,content,attachment,attachments,is_read,version,'
+    'reply_to,mentions,mentions_everyone,data,created_at,edited_at,'
     'deleted_at', 'a Message has every member, in the order of the protocol');
 select is((select string_agg(key, ',') from sent, json_object_keys(o -> 'sender') key),
     'id,username,full_name,avatar_type,avatar_id,avatar_url,version',
@@ -117,7 +117,7 @@ select is(tests.as('alice', format($$
         api.send_message(%L, null, null, 'image', '{"bytes":5,"url":"https://x.example/a"}') -> 'attachment'$$,
         tests.id('group'))),
     '{"url":"https://x.example/a","mime_type":null,"width":null,"height":null,"bytes":5,"media_id":null,'
-        '"blurhash":null}',
+        '"blurhash":null,"name":null,"duration_ms":null,"waveform":null,"preview_media_id":null}',
     'an image may have no content, and its attachment has every member');
 select is(tests.as('alice', format('api.send_message(%L, %L) ->> ''content''',
         tests.id('group'), '''); drop table messages; --')),
@@ -247,7 +247,8 @@ select is(app.quoted_utc('2026-11-23T15:00:01.5Z'), '"2026-11-23T15:00:01.500000
 select is(tests.as('alice', format($$
         (api.send_message(%L, '', %L, 'image',
             '{"bytes":5.0,"width":1e2,"height":3.00000000,"url":"https://x.example/a"}') -> 'attachment')::jsonb
-        - '{url,mime_type,media_id,blurhash}'::text[]$$, tests.id('group'), '00000000-0000-4000-8000-00000000f10a')),
+        - '{url,mime_type,media_id,blurhash,name,duration_ms,waveform,preview_media_id}'::text[]$$,
+        tests.id('group'), '00000000-0000-4000-8000-00000000f10a')),
     '{"bytes": 5, "width": 100, "height": 3}', 'stores the counts of an attachment as integers');
 select * from finish();
 rollback;

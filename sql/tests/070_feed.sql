@@ -67,7 +67,7 @@ select tests.age();
 update public.conversations set title = 'Neu' where id = tests.id('group');
 select is(tests.poll(), array['conversation group 4'], 'returns a changed title');
 select results_eq($$
-    select (object || '7' || app.own_members(8, 0, false, null, false, false) || tail)::jsonb
+    select (object || '7' || app.own_members(8, 0, false, null, false, false, 0, 0) || tail)::jsonb
              - '{last_read_seq,unread_count}'::text[]
            = tests.as('alice', format('api.conversation(%L)', tests.id('group')))::jsonb
              - '{last_read_seq,unread_count}'::text[],
@@ -135,7 +135,7 @@ create function tests.bells() returns bigint language sql as $$
        and p.prosrc like '%postline.quiet%pg_notify%'
 $$;
 select is(tests.bells(),
-    7::bigint, 'each table that clients see notifies once per statement, unless suppressed');
+    8::bigint, 'each table that clients see notifies once per statement, unless suppressed');
 select isnt(app.epoch(), null, 'the database has an epoch');
 
 -- Changes that a cursor covers are flushed.

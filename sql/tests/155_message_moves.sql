@@ -123,7 +123,7 @@ select is(tests.as('bob', format('app.move_message(%L, 1)', tests.id('club'))), 
 select is(tests.as('carol', format('api.messages(%L)', tests.id('guest bob')))::text like 'PL008%', true,
     'a message that has left its conversation is not visible there');
 select is(tests.as('alice', format('api.edit_message(%L, 1, ''edited'')', tests.id('club')))::jsonb
-            - '{id,conversation_id,sender,client_id,created_at,edited_at,is_read,attachment}'::text[]
+            - '{id,conversation_id,sender,client_id,created_at,edited_at,is_read,attachment,attachments}'::text[]
             - '{mentions,mentions_everyone,reply_to,data}'::text[],
     jsonb_build_object('seq', 1, 'sender_id', tests.id('alice'), 'kind', 'text', 'content', 'edited', 'version', 3,
         'deleted_at', null), 'the account can edit an unmoved message, which moves it');

@@ -31,8 +31,8 @@ select tests.age();
 -- Editing.
 create temporary table edited as select tests.edit('carol', 4, ' carol, \n again ')::json as o;
 select is((select string_agg(key, ',') from edited, json_object_keys(o) key),
-    'id,conversation_id,seq,sender_id,sender,client_id,kind,content,attachment,is_read,version,reply_to,'
-    'mentions,mentions_everyone,data,created_at,edited_at,'
+    'id,conversation_id,seq,sender_id,sender,client_id,kind,content,attachment,attachments,is_read,version,'
+    'reply_to,mentions,mentions_everyone,data,created_at,edited_at,'
     'deleted_at', 'edit_message returns the complete Message');
 select results_eq($$
     select o ->> 'content', o ->> 'version', o ->> 'seq', o ->> 'edited_at' > o ->> 'created_at', o ->> 'deleted_at'

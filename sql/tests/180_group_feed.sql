@@ -24,7 +24,7 @@ declare
 begin
     perform set_config('role', 'postline_feed', true);
     select (l.object || case when l.kind = 'conversation'
-                             then '0' || app.own_members(0, 0, false, null, false, false) || l.tail
+                             then '0' || app.own_members(0, 0, false, null, false, false, 0, 0) || l.tail
                              else '' end)::jsonb
            || coalesce(jsonb_build_object('audience', (select jsonb_agg(i.name order by place)
                 from unnest(l.audience) with ordinality a (id, place) join tests.ids i using (id))), '{}')

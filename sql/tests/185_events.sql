@@ -66,6 +66,7 @@ select is((tests.as('carol', 'api.messages(' || quote_literal(tests.id('group'))
           - '{id,sender,created_at,is_read,mentions,mentions_everyone,reply_to,data}'::text[],
     jsonb_build_object('conversation_id', tests.id('group'), 'seq', 5, 'sender_id', tests.id('erik'),
         'client_id', null, 'kind', 'system', 'content', 'Left the group.', 'attachment', null,
+        'attachments', array[]::text[],
         'event', jsonb_build_object('type', 'member_left', 'user_ids', jsonb_build_array(tests.id('erik'))),
         'version', 1, 'edited_at', null, 'deleted_at', null), 'a message of an event has the event');
 select ok(not (tests.as('carol', 'api.messages(' || quote_literal(tests.id('group')) || ')')::jsonb

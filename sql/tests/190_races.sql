@@ -439,6 +439,40 @@ select is(tests.race('bob', 'select api.edit_message($, 2, ''y'')', 'alice', 'se
     'ok done ok', 'a reaction does not wait for an edit');
 drop function tests.reacted();
 
+-- Delivered marks, and members who are removed.
+create function tests.report(who text, seq integer) returns text language sql as $$
+    select format('select cardinality(unsettled)::text
+                     from app.report_delivered(array[$]::uuid[], array[{%s}]::uuid[], array[%s]::bigint[])', who, seq)
+$$;
+create function tests.delivered() returns text language sql as $$
+    select coalesce(string_agg(i.name || ' ' || d.last_delivered_seq, ', ' order by i.name), 'none')
+      from public.delivered_marks d join tests.ids i on i.id = d.user_id where d.conversation_id = tests.id('group')
+$$;
+select tests.fresh_world();
+select tests.say('group', 'carol', 'new');
+select is(tests.race('alice', 'select api.remove_member($, {bob})', 'postline_feed', tests.report('bob', 1)),
+    'ok done 1', 'a first mark does not wait for the removal of its member, and is reported again');
+select is(tests.delivered(), 'none');
+select tests.fresh_world();
+select tests.say('group', 'carol', 'new');
+select is(tests.race('postline_feed', tests.report('bob', 1), 'alice', 'select api.remove_member($, {bob})'),
+    '0 waits ok', 'a removal waits for a first mark');
+select is(tests.delivered(), 'none', 'and removes it');
+select tests.fresh_world();
+select tests.say('group', 'carol', 'new');
+select is(tests.race('postline_feed', tests.report('bob', 1), 'postline_feed', tests.report('bob', 2)), '0 waits 1',
+    'of two first marks one is reported again');
+select is(tests.race('postline_feed', tests.report('bob', 2), 'bob', 'select api.mark_read($, 2)'), '0 done ok',
+    'a read mark does not wait for a delivered mark');
+select is(tests.delivered(), 'bob 2');
+select tests.say('group', 'carol', 'newer');
+select is(tests.race('postline_feed', tests.report('dora', 1), 'dora', 'select api.send_message($, ''x'')'),
+    '0 done ok', 'a send does not wait for its sender''s first mark');
+select is(tests.race('alice', 'select api.remove_member($, {bob})', 'postline_feed', tests.report('bob', 3)),
+    'ok done 1', 'a mark does not wait for the removal of its member');
+select is(tests.delivered(), 'dora 1', 'and goes with it');
+drop function tests.report(text, integer), tests.delivered();
+
 -- Cleanup.
 select dblink_disconnect('one'), dblink_disconnect('two');
 set session_replication_role = replica;
@@ -446,6 +480,7 @@ delete from app.sessions where user_id in (select id from tests.ids);
 delete from admin.audit;
 delete from public.message_reactions where conversation_id in (select id from tests.ids);
 delete from public.reaction_counts where conversation_id in (select id from tests.ids);
+delete from public.delivered_marks where conversation_id in (select id from tests.ids);
 delete from public.messages where sender_id in (select id from tests.ids);
 delete from public.conversation_members where user_id in (select id from tests.ids);
 delete from app.former_members where user_id in (select id from tests.ids);

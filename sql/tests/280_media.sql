@@ -1,4 +1,4 @@
--- Pictures: who may see and use them, and the removal of their bytes.
+-- Files: who may see and use them, and the removal of their bytes.
 begin;
 select no_plan();
 select tests.make_world();
@@ -88,7 +88,8 @@ select is(tests.as('alice', format('api.sent_message(%L, null, %L,
         '00000000-0000-4000-8000-00000000c1d1',
         jsonb_build_object('media_id', tests.id('cat'), 'url', 'http://127.0.0.1:7433/v1/media/' || tests.id('cat'),
             'blurhash', 'LEHV6nWB2yk8pyo0adR*.7kCMdnj')))::jsonb - '{url,media_id}'::text[],
-    '{"mime_type":"image/png","width":4,"height":3,"bytes":10,"blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj"}'::jsonb,
+    '{"mime_type":"image/png","width":4,"height":3,"bytes":10,"blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj","name":null,
+      "duration_ms":null,"waveform":null,"preview_media_id":null}'::jsonb,
     'the attachment has the stored values, and a repeated send returns it');
 create function tests.seen(who text, picture text) returns boolean language sql as $$
     select tests.as(who, format('api.seen_media(array[%L]::uuid[])', tests.id(picture)))::jsonb -> 'media' <> '[]'
@@ -218,11 +219,12 @@ delete from public.media where id = tests.id('late');
 select is(tests.removals(), 'avatar later', 'a picture cannot be uploaded again after its removal');
 
 -- Bounds.
-select is(tests.attempt('alice', 'select api.create_media(''avatar'', ''image/png'', 268435457)'), 'PL007',
-    'rejects pictures above 256 MiB in total');
-select count(tests.create('alice', '''avatar'', ''image/png'', 1')) from generate_series(1, 100);
+select tests.create('alice', '''avatar'', ''image/png'', 1');
+select is(tests.attempt('alice', 'select api.create_media(''avatar'', ''image/png'', 1073741824)'), 'PL007',
+    'rejects unused files above 1 GiB in total');
+select count(tests.create('alice', '''avatar'', ''image/png'', 1')) from generate_series(1, 99);
 select is(tests.attempt('alice', 'select api.create_media(''avatar'', ''image/png'', 1)'), 'PL007',
-    'rejects more than 100 unused pictures');
+    'rejects more than 100 unused files');
 
 -- A merged guest's pictures.
 select tests.make_user('dora', true);

@@ -235,8 +235,8 @@ begin
     perform tests.owner();
     return answer;
 end $$;
-select is(b - '{id,conversation_id,seq,sender_id,sender,client_id,kind,content,attachment,is_read,version}'::text[]
-            - '{created_at,edited_at,deleted_at}'::text[],
+select is(b - '{id,conversation_id,seq,sender_id,sender,client_id,kind,content,attachment,attachments}'::text[]
+            - '{is_read,version,created_at,edited_at,deleted_at}'::text[],
     jsonb_build_object('mentions', array[tests.id('carol')], 'mentions_everyone', false, 'data', '{"a": 1}'::jsonb,
         'reply_to', jsonb_build_object('seq', 2, 'sender_id', tests.id('carol'), 'kind', 'text', 'content', 'old 2',
                                        'version', 1)), 'a batch carries reply, mentions and data')
@@ -322,7 +322,7 @@ select is(pg_temp.own('carol', 'group'), 'false false true', 'reading ends the m
 select pg_temp.set('carol', 'group', 'true, null, false');
 select is(pg_temp.own('carol', 'group'), 'true false false', 'marked as unread again');
 select is((select (l.object || split_part(l.marks[array_position(l.audience, tests.id('carol'))]::text, ' ', 1)
-                   || app.own_members(0, 0, false, null, false, false) || l.tail)::jsonb ->> 'id'
+                   || app.own_members(0, 0, false, null, false, false, 0, 0) || l.tail)::jsonb ->> 'id'
              from feed.read_changes('3:3:') l where l.kind = 'conversation' and l.conversation_id = tests.id('group')),
     tests.id('group')::text, 'the parts of a polled conversation are one object');
 select is((select l.marks[3 * cardinality(l.audience) + array_position(l.audience, tests.id('carol'))]

@@ -88,7 +88,7 @@ select is((select array_agg(r.emoji) from public.message_reactions r
     '{x20}', 'no change removes none');
 
 -- Strangers do not learn that somebody has reacted.
-select is(tests.as(who, format('app.conversations_with_reactions(''4:4:'', %L)', array[tests.id('direct')])), answer,
+select is(tests.as(who, format('(app.rare_changes_since(''4:4:'', %L)).reacted', array[tests.id('direct')])), answer,
     format('conversations with reactions for %s', who))
   from (values ('bob', '{' || tests.id('direct') || '}'), ('mallory', '{}')) w (who, answer);
 

@@ -32,7 +32,8 @@ struct ChatEffects {
             case .change(let change): try await client.updateProfile { change.apply(to: &$0) }
             case .retry(let changes): for change in changes { try await client.retryChange(change) }
             case .discard(let changes): for change in changes { try await client.discardChange(change) }
-            case .search, .openDirect, .loadOlder, .group, .picture, .fetchCatalogue, .account, .quit: return false
+            case .search, .openDirect, .loadOlder, .group, .schedule, .picture, .fetchCatalogue, .account, .quit:
+                return false
             }
         } catch {
             fail(error)
@@ -52,6 +53,7 @@ struct ChatEffects {
                 try await view.chat(id).loadOlder()
                 report(.loadedOlder(conversationID: id))
             case .group(let action): try await perform(action)
+            case .schedule(let action): try await perform(action)
             case .picture(let action): try await perform(action)
             case .fetchCatalogue:
                 // If it fails, avatars only have other colours.
@@ -97,6 +99,33 @@ struct ChatEffects {
 
     private func member(_ userID: User.ID, of id: Conversation.ID) -> Conversation.Member? {
         client.conversations.first { $0.id == id }?.members.first { $0.userID == userID }
+    }
+
+    private func perform(_ action: ScheduleAction) async throws {
+        switch action {
+        case .add(let id, let content, let time, let details):
+            let message = try await client.schedule(content, in: id, at: time.date(), details: details)
+            report(.done("It is sent at \(Self.time(message)). /scheduled shows it, /unschedule removes it."))
+        case .list(let id):
+            let messages = try await client.scheduledMessages(in: id)
+            if messages.isEmpty { report(.done("No message is scheduled here.")) }
+            for (index, message) in messages.enumerated() {
+                let state = message.error.map { "not sent: \($0.message)" } ?? Self.time(message)
+                report(.done("\(index + 1). \(state) · \(message.content)"))
+            }
+        case .remove(let id, let number):
+            let messages = try await client.scheduledMessages(in: id)
+            guard messages.indices.contains(number - 1) else {
+                throw PostlineError(.notFound, "There is no scheduled message \(number). /scheduled lists them.")
+            }
+            try await client.unschedule(messages[number - 1])
+            report(.done("It will not be sent: \(messages[number - 1].content)"))
+        }
+    }
+
+    private static func time(_ message: ScheduledMessage) -> String {
+        let time = WallTime(message.dueAt)
+        return "\(time.clock) on \(time.day)"
     }
 
     private func perform(_ action: PictureAction) async throws {

@@ -54,6 +54,7 @@ enum ChatEffect: Sendable, Equatable {
     case openDirect(User)
     case loadOlder(conversationID: Conversation.ID)
     case group(GroupAction)
+    case schedule(ScheduleAction)
     case picture(PictureAction)
     case fetchCatalogue
     case account(AccountAction)

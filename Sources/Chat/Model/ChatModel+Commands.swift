@@ -41,6 +41,12 @@ extension ChatModel {
         case .numbers:
             let last = openMessages.filter { $0.seq != nil }.suffix(20)
             return [.notice(open == nil ? .failed(Self.noneIsOpen) : .numbered(Array(last)))]
+        case .later(let time, let text):
+            guard let open else { return [.notice(.failed(Self.noneIsOpen))] }
+            let details = Mentions.details(of: text, in: open)
+            return [.effect(.schedule(.add(open.id, content: text, at: time, details: details)))]
+        case .scheduled: return inOpen { .schedule(.list($0)) }
+        case .unschedule(let number): return inOpen { .schedule(.remove($0, number: number)) }
         case .archive(let isArchived):
             guard let openID else { return [.notice(.failed(Self.noneIsOpen))] }
             return [.effect(.archive(conversationID: openID, isArchived: isArchived))]
@@ -57,8 +63,8 @@ extension ChatModel {
             return inGroup { chat, group throws(Refusal) in
                 .setRole(.init(rawValue: role), of: try chat.member(name, of: group), in: group.id)
             }
-        case .mute(let minutes): return inOpen { .mute($0, minutes: minutes) }
-        case .unmute: return inOpen { .unmute($0) }
+        case .mute(let minutes): return inOpen { .group(.mute($0, minutes: minutes)) }
+        case .unmute: return inOpen { .group(.unmute($0)) }
         case .hide(let isHidden): return [.effect(.change(.presence(isHidden: isHidden)))]
         case .refused: return [.notice(.refusals)]
         case .retry(let number):
@@ -264,9 +270,9 @@ extension ChatModel {
         init(_ sentence: String) { self.sentence = sentence }
     }
 
-    private func inOpen(_ action: (Conversation.ID) -> GroupAction) -> [ChatOutput] {
+    private func inOpen(_ effect: (Conversation.ID) -> ChatEffect) -> [ChatOutput] {
         guard let openID else { return [.notice(.failed(Self.noneIsOpen))] }
-        return [.effect(.group(action(openID)))]
+        return [.effect(effect(openID))]
     }
 
     private func inGroup(_ action: (ChatModel, Conversation) throws(Refusal) -> GroupAction) -> [ChatOutput] {

@@ -35,6 +35,11 @@ enum TypedLine: Sendable, Equatable {
     case pin(seq: Int?, isPinned: Bool)
     /// Shows the pinned messages.
     case pins
+    /// Sends a message at a later time.
+    case later(DueTime, String)
+    /// Shows the scheduled messages of the open conversation with their numbers.
+    case scheduled
+    case unschedule(Int)
     case archive(Bool)
     case group(title: String, with: [String])
     case add([String])
@@ -133,6 +138,18 @@ enum TypedLine: Sendable, Equatable {
         case "pins": return .pins
         case "image", "picture":
             return argument.isEmpty ? .incomplete(usage: "/image FILE") : .image(path: argument)
+        case "later":
+            let parts = argument.split(separator: " ", maxSplits: 1)
+            guard parts.count == 2, let time = DueTime(parts[0]) else {
+                return .incomplete(usage: "/later TIME TEXT, with a TIME such as 18:30, 20m, 3h or 2d")
+            }
+            return .later(time, String(parts[1]).trimmed)
+        case "scheduled": return .scheduled
+        case "unschedule":
+            guard let number = Int(argument) else {
+                return .incomplete(usage: "/unschedule NUMBER; /scheduled shows the numbers")
+            }
+            return .unschedule(number)
         case "refused": return .refused
         case "retry", "discard":
             let number = Int(argument)

@@ -93,7 +93,7 @@ struct MessageRows {
         switch message.delivery {
         case .queued: ("…", .dim)
         case .refused: ("✗", .color(.red))
-        case .sent: message.isRead ? ("✓✓", .color(.cyan)) : ("✓", .dim)
+        case .sent: message.isRead ? ("✓✓", .color(.cyan)) : message.isDelivered ? ("✓✓", .dim) : ("✓", .dim)
         }
     }
 

@@ -3,7 +3,7 @@ import FoundationEssentials
 import Media
 import Messaging
 
-/// The settings of pictures.
+/// The settings of media.
 struct MediaSources: Sendable {
     var directory: String?
     var url: String?
@@ -12,6 +12,7 @@ struct MediaSources: Sendable {
     var isAtHand = false
     var secret: String?
     var maxBytes = 10 << 20
+    var fileMaxBytes = 100 << 20
 
     /// The bytes that must stay free on the disk; nil for the default of ``settings(jwtSecret:)``. It keeps room for
     /// the WAL of a PostgreSQL on the same disk.
@@ -26,7 +27,9 @@ struct MediaSources: Sendable {
     var s3SecretAccessKey: String?
     var s3AuthoritiesFile: String?
 
-    /// Returns the media configuration, or nil if pictures are off.
+    private var limits: MediaLimits { MediaLimits(pictures: maxBytes, others: fileMaxBytes) }
+
+    /// Returns the media configuration, or nil if media are off.
     ///
     /// - Parameter jwtSecret: the secret that signs addresses if no other is set.
     /// - Throws: `SettingsError`, which names the setting and its valid values.
@@ -38,10 +41,10 @@ struct MediaSources: Sendable {
         if s3.contains(where: { $0.1 != nil }) {
             guard directory == nil else {
                 throw SettingsError(
-                    "Set POSTLINE_MEDIA_DIR or POSTLINE_MEDIA_S3_…, not both: pictures are in one place.")
+                    "Set POSTLINE_MEDIA_DIR or POSTLINE_MEDIA_S3_…, not both: files are in one place.")
             }
             if let missing = s3.first(where: { $0.1 == nil })?.0 {
-                throw SettingsError("Pictures in a store of S3 need POSTLINE_MEDIA_S3_\(missing) too.")
+                throw SettingsError("Files in a store of S3 need POSTLINE_MEDIA_S3_\(missing) too.")
             }
             let (endpoint, publicURL) = (s3Endpoint ?? "", s3PublicURL ?? "")
             try Self.check(endpoint, "POSTLINE_MEDIA_S3_ENDPOINT")
@@ -50,7 +53,7 @@ struct MediaSources: Sendable {
                 .init(
                     endpoint: endpoint, region: s3Region, bucket: s3Bucket ?? "",
                     publicBucket: s3PublicBucket ?? s3Bucket ?? "", publicURL: publicURL,
-                    accessKeyID: s3AccessKeyID ?? "", secretAccessKey: s3SecretAccessKey ?? "", maxBytes: maxBytes,
+                    accessKeyID: s3AccessKeyID ?? "", secretAccessKey: s3SecretAccessKey ?? "", limits: limits,
                     authorities: s3AuthoritiesFile))
         }
         guard let directory else { return nil }
@@ -70,7 +73,7 @@ struct MediaSources: Sendable {
         }
         return .folder(
             .init(
-                directory: directory, url: url, secret: secret, maxBytes: maxBytes,
+                directory: directory, url: url, secret: secret, limits: limits,
                 minFreeBytes: minFreeBytes ?? (isAtHand ? 0 : Self.minFreeBytesOfServe)))
     }
 

@@ -222,19 +222,22 @@ extension Setting {
     private static let media = [
         Setting(
             "media_dir", \.media.directory, .text, otherwise: "none, and `dev` has its own",
-            "A folder for pictures, served by the HTTP port. All nodes must share it."),
+            "A folder for pictures and other files, served by the HTTP port. All nodes must share it."),
         Setting(
             "media_url", \.media.url, .text, otherwise: "none, and `dev` knows",
             """
-            The URL by which apps reach the HTTP port, such as `https://chat.example.com`. Addresses of pictures begin \
+            The URL by which apps reach the HTTP port, such as `https://chat.example.com`. Addresses of files begin \
             with it.
             """),
         Setting(
             "media_secret", \.media.secret, .text, otherwise: "as --jwt-secret",
-            "The secret that signs addresses of pictures, at least 32 bytes and the same on every node."),
+            "The secret that signs addresses of files, at least 32 bytes and the same on every node."),
         Setting(
             "media_max_bytes", \.media.maxBytes, .integer(in: 1_024...1_073_741_824),
             "The maximum size of a picture, in bytes."),
+        Setting(
+            "media_file_max_bytes", \.media.fileMaxBytes, .integer(in: 1_024...1_073_741_824),
+            "The maximum size of a video, an audio or another file, in bytes."),
         Setting(
             "media_min_free_bytes", \.media.minFreeBytes, .integer(in: 0...1_125_899_906_842_624),
             otherwise: "1073741824, and 0 in `dev`",
@@ -247,7 +250,7 @@ extension Setting {
             "The store's region."),
         Setting(
             "media_s3_bucket", \.media.s3Bucket, .text,
-            "The private bucket for pictures of messages."),
+            "The private bucket for files of messages."),
         Setting(
             "media_s3_public_bucket", \.media.s3PublicBucket, .text, otherwise: "as --media-s3-bucket",
             "The bucket for avatars. Everything below `avatars/` must be publicly readable."),
@@ -321,10 +324,10 @@ extension Setting {
             "Mails requested per address (IPv6: per /64), registrations included, on each node."),
         Setting(
             "media_bytes_per_day", \.rates.mediaBytesPerDay, .integer(in: 1...1_125_899_906_842_624),
-            "Bytes of pictures uploaded per user, and 25 times as many per address (IPv6: per /64), on each node."),
+            "Bytes uploaded per user, and 25 times as many per address (IPv6: per /64), on each node."),
         Setting(
             "guest_media_bytes_per_day", \.rates.guestMediaBytesPerDay, .integer(in: 1...1_125_899_906_842_624),
-            "Bytes of pictures uploaded by guests per address (IPv6: per /64), on each node."),
+            "Bytes uploaded by guests per address (IPv6: per /64), on each node."),
     ]
 
     private static let rate = SettingForm<Int>.integer(in: 1...1_000_000)

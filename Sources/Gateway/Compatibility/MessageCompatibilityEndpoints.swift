@@ -44,7 +44,8 @@ enum MessageCompatibilityEndpoints {
         CompatibilityEndpoint(
             .POST, messagesPath, "Sends a message. A repeated client_id returns the message that was sent first.",
             operation: "messages.send",
-            fields: ["content", "client_id", "kind", "attachment"].map { FieldMapping($0, .request) }, acceptsKey: true,
+            fields: ["content", "client_id", "kind", "attachment", "attachments"].map { FieldMapping($0, .request) },
+            acceptsKey: true,
             errorStatuses: [404, 409], response: .schema("Message")
         ) { context, request throws(ProtocolError) in
             try await context.callInConversation(

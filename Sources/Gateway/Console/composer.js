@@ -6,9 +6,10 @@ import { icon } from './icons.js'
 import { MentionMenu } from './mention-menu.js'
 import { mentionParams } from './mentions.js'
 import { announce, toast } from './notice.js'
-import { accepted } from './picture-file.js'
-import { previewPictures } from './picture-preview.js'
+import { previewFiles } from './picture-preview.js'
 import { quotedName, quotedText } from './reply-quote.js'
+import { askForTime } from './scheduled.js'
+import { soon } from './time.js'
 
 const mostCharacters = 8000
 
@@ -28,6 +29,7 @@ export class Composer {
   #bannerIcon = h('span', { class: 'banner-icon' })
   #bannerText = h('span', { class: 'banner-text' })
   #button
+  #later
   #attach
   element
 
@@ -50,7 +52,7 @@ export class Composer {
       if (!this.#editing) this.#keepDraft(this.#input.value)
     })
     const chooser = h('input', {
-      type: 'file', accept: accepted, multiple: true, hidden: true, tabIndex: -1, 'aria-label': 'Pictures to send',
+      type: 'file', multiple: true, hidden: true, tabIndex: -1, 'aria-label': 'Files to send',
       onchange: () => {
         this.attach([...chooser.files])
         // Or the same one could not be chosen again.
@@ -58,14 +60,18 @@ export class Composer {
       },
     })
     this.#attach = h('button', {
-      class: 'icon-button attach', type: 'button', hidden: true, 'aria-label': 'Send a picture',
-      title: 'Send a picture; or paste it, or drop it here', onclick: () => chooser.click(),
-    }, icon('picture'))
+      class: 'icon-button attach', type: 'button', hidden: true, 'aria-label': 'Send a file',
+      title: 'Send a picture or another file; or paste it, or drop it here', onclick: () => chooser.click(),
+    }, icon('paperclip'))
     this.#banner = h('div', { class: 'edit-banner', hidden: true }, this.#bannerIcon, this.#bannerText,
       h('button', { class: 'link-button', type: 'button', onclick: () => this.#cancel() }, 'Cancel'))
     this.#button = h('button', {
       class: 'send', type: 'submit', 'aria-label': 'Send', title: 'Send (Enter)',
     }, icon('send'))
+    this.#later = h('button', {
+      class: 'icon-button later', type: 'button', 'aria-label': 'Send later', title: 'Send later',
+      onclick: () => askForTime((date) => this.#sendLater(date)),
+    }, icon('clock'))
     this.element = h('form', {
       class: 'composer', noValidate: true,
       onsubmit: (event) => {
@@ -73,18 +79,22 @@ export class Composer {
         this.#submit()
       },
     }, this.#mentions.element, this.#banner, this.#problem,
-    h('div', { class: 'composer-line' }, this.#attach, this.#input, this.#count, this.#button), chooser)
+    h('div', { class: 'composer-line' }, this.#attach, this.#input, this.#count, this.#later, this.#button), chooser)
   }
 
   focus() { this.#input.focus() }
 
-  /// Shows pictures before they are sent to the conversation. What is written already becomes their caption.
+  /// True if the server takes files of every kind.
+  get #takesAll() { return this.#app.client.hello?.features.includes('attachments') !== false }
+
+  /// Shows files before they are sent to the conversation. What is written already becomes their caption.
   attach(files) {
     const chat = this.#chat
     const hasText = !this.#editing
     const reply = this.#replyParams()
-    previewPictures({
+    previewFiles({
       files,
+      takesAll: this.#takesAll,
       title: this.#app.directory.title(this.#conversation),
       caption: hasText ? this.#input.value : '',
       onSend: async (pictures) => {
@@ -95,6 +105,17 @@ export class Composer {
         }
         this.#onSent()
         this.focus()
+        // Pictures are messages of their own, with one caption. Other files are one message.
+        if (!pictures.every(({ picture }) => picture.type.startsWith('image/'))) {
+          announce('Sending the files.')
+          const { content } = pictures.at(-1)
+          const options = {
+            ...content && { content },
+            ...mentionParams(this.#app.directory, chat.conversation, content ?? ''), ...reply,
+          }
+          return chat.sendFiles(pictures.map(({ picture }) => picture), options)
+            .catch((error) => toast(sentence(error), 'bad'))
+        }
         for (const [index, { picture, content }] of pictures.entries()) {
           announce(`Sending ${picture.name ?? 'the picture'}.`)
           const options = {
@@ -195,8 +216,11 @@ export class Composer {
       : `${mostCharacters - length} left`
     this.#count.classList.toggle('over', length > mostCharacters)
     // Only a caption may be empty.
-    const isEmpty = !this.#input.value.trim() && this.#editing?.kind !== 'image'
+    const isEmpty = !this.#input.value.trim() && ![
+      'image', 'video', 'audio', 'file'].includes(this.#editing?.kind)
     this.#button.disabled = isEmpty || length > mostCharacters
+    this.#later.hidden = this.#button.disabled || Boolean(this.#editing)
+      || this.#conversation?.scheduled_count === undefined
     // Measured while its surroundings stay as they are, or the messages would jump with every letter.
     this.element.style.minHeight = `${this.element.offsetHeight}px`
     this.#input.style.height = 'auto'
@@ -243,6 +267,26 @@ export class Composer {
       if (!this.#input.value) this.#write(content)
       this.#say(sentence(error, 'The message'))
     }
+  }
+
+  async #sendLater(dueAt) {
+    const content = this.#input.value
+    const chat = this.#chat
+    const options = { ...mentionParams(this.#app.directory, this.#conversation, content), ...this.#replyParams() }
+    this.#later.disabled = true
+    try {
+      await this.#app.client.schedule(chat.id, content, dueAt, options)
+      announce(`Scheduled: ${soon(dueAt)}.`)
+      this.#keepDraft('', chat)
+      if (this.#chat === chat && this.#input.value === content) {
+        this.#replyTo = null
+        this.#write('')
+      }
+    } catch (error) {
+      this.#say(sentence(error, 'The message', 'Scheduling needs a connection. Your text stays here until it is back.'))
+    }
+    this.#later.disabled = false
+    this.focus()
   }
 
   async #save(message, content) {

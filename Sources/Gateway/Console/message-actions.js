@@ -1,5 +1,6 @@
 // What the user can do with a message: the entries of its menu.
 
+import { onlyPicture } from './attachments.js'
 import { h } from './dom.js'
 import { sentence } from './errors.js'
 import { tokenize } from './links.js'
@@ -15,8 +16,8 @@ export function messageActions(app, message, handlers) {
   const isMine = message.sender_id === directory.userID
   const conversation = client.conversation(message.conversation_id)
   const isThere = !message.deleted_at && message.kind !== 'system'
-  const hasPicture = isThere && message.attachment?.media_id && pictures.isOffered
-  const mayEdit = isMine && isThere && ['text', 'image'].includes(message.kind)
+  const hasPicture = isThere && onlyPicture(message)?.media_id && pictures.isOffered
+  const mayEdit = isMine && isThere && ['text', 'image', 'video', 'audio', 'file'].includes(message.kind)
   const edit = message.kind === 'text' ? 'Edit' : message.content ? 'Edit caption' : 'Add a caption'
   const isPinned = conversation.pinned_seqs.includes(message.seq)
   return [

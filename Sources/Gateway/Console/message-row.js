@@ -1,5 +1,6 @@
 // One row of an open conversation.
 
+import { attachmentViews, captionOf, onlyPicture, sendingFiles } from './attachments.js'
 import { chipSignature, conversationChip, personChip } from './avatar.js'
 import { h } from './dom.js'
 import { sentence } from './errors.js'
@@ -8,7 +9,7 @@ import { icon } from './icons.js'
 import { tokenize } from './links.js'
 import { everyone, findMentions, mention } from './mentions.js'
 import { messageActions, pendingActions } from './message-actions.js'
-import { messagePicture, sendingPicture } from './picture-view.js'
+import { sendingPicture } from './picture-view.js'
 import { hasReactions, reactionChips } from './reactions.js'
 import { quotedName, replyQuote } from './reply-quote.js'
 import { clock, full } from './time.js'
@@ -51,24 +52,25 @@ function describeMessage(app, row, handlers) {
   const { message, isMine, isFirst, isLast, isNamed, isPinned } = row
   const sender = message.sender_id
   const name = isMine ? 'You' : directory.name(sender)
-  const isRead = isMine && message.is_read
+  const delivery = !isMine ? '' : message.is_read ? 'read' : message.is_delivered ? 'delivered' : 'sent'
   const props = { tabIndex: -1, 'data-seq': message.seq, 'data-key': row.key }
   return {
     key: row.key,
     signature: [
-      message.version, isFirst, isLast, isRead, name, app.pictures.isOffered, isPinned, detailsSignature(app, message),
+      message.version, isFirst, isLast, delivery, name, app.pictures.isOffered, isPinned,
+      detailsSignature(app, message),
       !isMine && isLast && chipSignature(directory, sender),
     ].join('|'),
     plain: () => h('li', { class: classes(row), ...props },
       h('div', { class: 'bubble' }, h('span', { class: 'text', dir: 'auto' },
-        [name, message.content, message.attachment?.url].filter(Boolean).join('\n')))),
+        [name, message.content, ...message.attachments.map(({ url }) => url)].filter(Boolean).join('\n')))),
     build: () => {
       return h('li', { class: classes(row, message.deleted_at && 'deleted'), ...props },
       !isMine && (isLast ? h('button', {
         class: 'chip-button', type: 'button', tabIndex: -1, 'aria-label': `About ${name}`,
         onclick: () => handlers.openPerson(sender),
       }, personChip(directory, sender, 'small')) : h('span', { class: 'chip-space' })),
-      h('div', { class: bubbleClass(message.attachment?.media_id && !message.deleted_at, message.content) },
+      h('div', { class: bubbleClass(!message.deleted_at && onlyPicture(message)?.media_id, message.content) },
         isNamed ? h('span', { class: 'sender' }, name) : h('span', { class: 'unseen' }, `${name}: `),
         message.reply_to && !message.deleted_at && replyQuote(directory, message.reply_to, handlers.show),
         content(app, message, isMine ? 'Your picture' : `Picture by ${name}`),
@@ -76,7 +78,7 @@ function describeMessage(app, row, handlers) {
           isPinned && pinMark(),
           message.edited_at && !message.deleted_at && h('span', { title: full(message.edited_at) }, 'edited'),
           h('time', { dateTime: message.created_at, title: full(message.created_at) }, clock(message.created_at)),
-          isMine && !message.deleted_at && tick(isRead))),
+          isMine && !message.deleted_at && tick(delivery))),
       !message.deleted_at && tools(message, handlers),
       hasReactions(message) && reactionChips(app, message))
     },
@@ -113,18 +115,19 @@ function describePending(app, row, { show }) {
   const { message } = row
   const { attachment, content, created_at: time, error } = message
   const hasFailed = error !== null
-  const failure = error && sentence(error, attachment ? 'The picture' : 'The message')
+  const failure = error && sentence(error, onlyPicture(message) ? 'The picture' : 'The message')
   return {
     key: row.key,
     signature: `${failure}|${row.isFirst}|${row.isLast}|${message.reply_to?.version}`,
     build: () => h('li', {
       class: classes(row, hasFailed ? 'failed' : 'pending'), tabIndex: -1, 'data-key': row.key,
     },
-    h('div', { class: bubbleClass(attachment, content) },
+    h('div', { class: bubbleClass(onlyPicture(message), content) },
       h('span', { class: 'unseen' }, 'You: '),
       message.reply_to && replyQuote(app.directory, message.reply_to, show),
-      attachment && sendingPicture(message, () => app.client.discard(message.change)),
-      content && text(app, message),
+      attachment && (onlyPicture(message) ? sendingPicture : sendingFiles)(
+        message, () => app.client.discard(message.change)),
+      content && text(app, message, content),
       h('span', { class: 'meta' }, h('time', {}, clock(time)),
         h('span', { class: 'tick', title: hasFailed ? 'Not sent' : 'On its way' },
           icon(hasFailed ? 'warning' : 'clock'),
@@ -157,22 +160,23 @@ function pinMark() {
   return h('span', { class: 'pin-mark', role: 'img', 'aria-label': 'Pinned', title: 'Pinned' }, icon('pin'))
 }
 
-function tick(isRead) {
-  const words = isRead ? 'Read by all' : 'Sent'
-  return h('span', { class: isRead ? 'tick read' : 'tick', title: words },
-    icon(isRead ? 'checks' : 'check'), h('span', { class: 'unseen' }, words))
+function tick(delivery) {
+  const words = { sent: 'Sent', delivered: 'Delivered to all', read: 'Read by all' }[delivery]
+  return h('span', { class: `tick ${delivery}`, title: words },
+    icon(delivery === 'sent' ? 'check' : 'checks'), h('span', { class: 'unseen' }, words))
 }
 
 function content(app, message, alt) {
   if (message.deleted_at) return h('span', { class: 'tombstone' }, 'This message was deleted.')
+  const caption = captionOf(message)
   return [
-    message.attachment && (message.attachment.media_id ? kept(app, message, alt) : card(message.attachment)),
-    message.content ? text(app, message)
+    ...attachmentViews(app, message, alt),
+    caption ? text(app, message, caption)
       : message.kind === 'custom' && h('span', { class: 'tombstone' }, 'A message for another app.'),
   ]
 }
 
-function text({ directory }, { content: written, sender_id: sender, mentions, mentions_everyone: isForAll }) {
+function text({ directory }, { sender_id: sender, mentions, mentions_everyone: isForAll }, written) {
   const people = [...mentions, ...isForAll ? [everyone] : []].map((id) => mention(directory, id))
   return h('span', { class: 'text', dir: 'auto' }, tokenize(written).flatMap((part) => {
     if (!part.href) return withMentions(directory, part.text, people, sender === directory.userID)
@@ -192,38 +196,4 @@ function withMentions(directory, written, people, isMine) {
     at = index + length
   }
   return [...parts, written.slice(at)]
-}
-
-/// A picture that the server has, or had while it kept any.
-function kept(app, message, alt) {
-  if (app.pictures.isOffered) return messagePicture(app, message, alt)
-  return h('span', { class: 'tombstone' }, 'A picture, which this server does not show any more.')
-}
-
-/// A picture from elsewhere is not fetched by this page: a user who wants it follows the link. Of an address that the
-/// browser does not understand there is the text alone.
-function card(attachment) {
-  if (!URL.canParse(attachment.url)) {
-    return h('span', { class: 'card' }, h('span', { class: 'card-icon' }, icon('picture')),
-      h('span', { class: 'card-text' }, h('span', { class: 'card-name' }, attachment.url)))
-  }
-  const url = new URL(attachment.url)
-  const size = attachment.width && attachment.height ? `${attachment.width} × ${attachment.height}` : null
-  const bytes = attachment.bytes ? `${Math.max(1, Math.round(attachment.bytes / 1024)).toLocaleString('en')} KB` : null
-  const name = decodeURIComponentOrNot(url.pathname.split('/').pop()) || url.host
-  return h('a', {
-    class: 'card', href: url.href, target: '_blank', rel: 'noopener noreferrer', tabIndex: -1,
-  },
-    h('span', { class: 'card-icon' }, icon('picture')),
-    h('span', { class: 'card-text' },
-      h('span', { class: 'card-name' }, name),
-      h('span', { class: 'card-note' }, [url.host, size, bytes].filter(Boolean).join(' · '))))
-}
-
-function decodeURIComponentOrNot(part) {
-  try {
-    return decodeURIComponent(part)
-  } catch {
-    return part
-  }
 }

@@ -1,27 +1,30 @@
-// The dialog that shows pictures, with a field for a caption, before they are sent.
+// The dialog that shows pictures and other files, with a field for a caption, before they are sent.
 
-import { messagePicture } from './client/index.js'
+import { size } from './attachments.js'
+import { messageFile, messagePicture } from './client/index.js'
 import { openDialog } from './dialog.js'
 import { h } from './dom.js'
 import { icon } from './icons.js'
 import { toast } from './notice.js'
-import { prepare, refusal } from './picture-file.js'
+import { isPictureFile, prepare, refusal } from './picture-file.js'
 
 const mostCharacters = 8000
+const mostFiles = 10
 
 /// Opens the dialog. `onSend` is called with the pictures, each `{picture, content}`, the last with the caption.
-/// Files that cannot be sent are left out, and a toast says why.
-export function previewPictures({ files, title, caption, onSend }) {
-  const items = files.filter((file) => {
-    const problem = refusal(file)
+/// Files that cannot be sent are left out, and a toast says why. `takesAll` is true if they need not be pictures.
+export function previewFiles({ files, title, caption, takesAll, onSend }) {
+  const items = files.filter((file, index) => {
+    const problem = index < mostFiles ? refusal(file, takesAll) : index > mostFiles ? null
+      : `A message has at most ${mostFiles} files.`
     if (problem) toast(problem, 'bad')
-    return !problem
+    return !problem && index < mostFiles
   }).map((file) => ({ file, picture: null, element: null, address: null }))
   if (items.length) open(items, { title, caption, onSend })
 }
 
 function open(items, { title, caption, onSend }) {
-  const list = h('ul', { class: 'preview-list', 'aria-label': 'Pictures' })
+  const list = h('ul', { class: 'preview-list', 'aria-label': 'Files' })
   const field = h('textarea', {
     class: 'preview-caption', rows: 1, value: caption, maxLength: mostCharacters, placeholder: 'Add a caption',
     'aria-label': 'Caption', dir: 'auto', autofocus: true,
@@ -36,7 +39,8 @@ function open(items, { title, caption, onSend }) {
   const button = h('button', { class: 'button primary', type: 'button', onclick: () => send() }, 'Send')
   const { close, heading } = dialog(items, { title, list, field, button })
   const update = () => {
-    heading.textContent = items.length > 1 ? `Send ${items.length} pictures to ${title}` : `Send a picture to ${title}`
+    const [one, many] = items.every(({ file }) => isPictureFile(file)) ? ['a picture', 'pictures'] : ['a file', 'files']
+    heading.textContent = `Send ${items.length > 1 ? `${items.length} ${many}` : one} to ${title}`
     list.classList.toggle('single', items.length === 1)
     if (items.length === 0) close()
   }
@@ -78,8 +82,12 @@ function dialog(items, { title, list, field, button }) {
 }
 
 function draw(item, remove) {
-  item.element = h('li', { class: 'preview-item' },
-    h('img', { alt: item.file.name || 'The picture' }),
+  const { file } = item
+  item.element = h('li', { class: isPictureFile(file) ? 'preview-item' : 'preview-item preview-file' },
+    isPictureFile(file) ? h('img', { alt: file.name || 'The picture' })
+      : h('span', { class: 'card' }, h('span', { class: 'card-icon' }, icon('paperclip')),
+        h('span', { class: 'card-text' }, h('span', { class: 'card-name', dir: 'auto' }, file.name || 'A file'),
+          h('span', { class: 'card-note' }, size(file.size)))),
     h('button', {
       class: 'icon-button', type: 'button', 'aria-label': `Remove ${item.file.name || 'the picture'}`, title: 'Remove',
       onclick: () => remove(item),
@@ -91,9 +99,11 @@ function draw(item, remove) {
 async function prepareAll(items, remove) {
   for (const item of [...items]) {
     try {
-      const picture = await prepare(item.file, messagePicture)
+      const isPicture = isPictureFile(item.file)
+      const picture = await prepare(item.file, isPicture ? messagePicture : messageFile, !isPicture)
       if (!item.element.isConnected) continue
       item.picture = picture
+      if (!isPicture) continue
       item.address = URL.createObjectURL(picture.blob)
       item.element.querySelector('img').src = item.address
     } catch (error) {

@@ -2,6 +2,8 @@
 
 import { h } from './dom.js'
 
+const kinds = { image: 'A picture', video: 'A video', audio: 'A voice message', file: 'A file' }
+
 /// Returns who wrote a quoted message, as the page names the user.
 export function quotedName(directory, { sender_id: sender }) {
   return sender === null ? 'A message' : sender === directory.userID ? 'You' : directory.name(sender)
@@ -11,7 +13,7 @@ export function quotedName(directory, { sender_id: sender }) {
 export function quotedText({ kind, content, version }) {
   if (version === 0) return 'This message is not loaded.'
   return content === null ? 'This message was deleted.'
-    : content || (kind === 'image' ? 'A picture' : 'A message without text')
+    : content || (kinds[kind] ?? 'A message without text')
 }
 
 /// The quote in a message. A press shows the quoted message in its place.

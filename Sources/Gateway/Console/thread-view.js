@@ -16,6 +16,7 @@ import { personDetails } from './person-view.js'
 import { PinnedBar } from './pinned-bar.js'
 import { ReactionPicker } from './reaction-picker.js'
 import { RowMenu } from './row-menu.js'
+import { ScheduledBar } from './scheduled.js'
 import { onSwipe } from './swipe.js'
 import { rowsOf } from './thread-rows.js'
 import { lastSeen } from './time.js'
@@ -41,6 +42,7 @@ export class ThreadView {
   #more
   #picker
   #pinned
+  #scheduled
   #handlers
   /// The rows that are shown, by key.
   #rows = new Map()
@@ -87,6 +89,7 @@ export class ThreadView {
     })
     this.#picker = new ReactionPicker(app)
     this.#pinned = new PinnedBar(app, this.#handlers.show)
+    this.#scheduled = new ScheduledBar(app)
     this.#more = moreMenu(app, () => this.#conversation)
     this.#list.addEventListener('keydown', (event) => this.#key(event))
     onSwipe(this.#list, '.message[data-seq]:not(.deleted)', (element) => {
@@ -94,7 +97,8 @@ export class ThreadView {
     })
     this.#body = h('div', { class: 'thread-body', hidden: true },
       h('header', { class: 'thread-head' }, this.#headInside, this.#mute.element, this.#more), this.#pinned.element,
-      h('div', { class: 'thread-frame' }, this.#scroller, this.#jump), this.#typing, this.#composer.element,
+      h('div', { class: 'thread-frame' }, this.#scroller, this.#jump), this.#typing, this.#scheduled.element,
+      this.#composer.element,
       this.#menu.element, this.#picker.element,
       h('div', { class: 'drop-hint', 'aria-hidden': 'true' }, icon('picture'), 'Drop to send'))
     dropZone(this.#body, {
@@ -138,6 +142,7 @@ export class ThreadView {
     this.#renderHead(conversation)
     this.#mute.show(conversation)
     this.#pinned.render(this.#chat)
+    this.#scheduled.render(this.#chat)
     this.#sayTyping(typingText(this.#app.directory, conversation, true))
     this.#renderMessages(conversation)
     this.#composer.show(conversation)

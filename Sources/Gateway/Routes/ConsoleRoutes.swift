@@ -40,7 +40,7 @@ extension Console {
     private static func contentSecurityPolicy(_ pictures: [String]) -> String {
         let pictures = pictures.map { " \($0)" }.joined()
         return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:\(pictures); "
-            + "connect-src 'self'\(pictures); base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+            + "media-src 'self' blob:\(pictures); connect-src 'self'\(pictures); base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     }
 
     private static let files = Dictionary(uniqueKeysWithValues: ConsoleFile.embedded.map { ($0.path, $0) })

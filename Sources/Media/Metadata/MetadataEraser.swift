@@ -18,6 +18,9 @@ struct MetadataEraser: Sendable {
     /// Nil for a type that is not examined.
     private var format: (any PictureFormat)?
 
+    /// True if the type is examined.
+    var isExamining: Bool { format != nil }
+
     /// The next steps, the first one last.
     private var steps: [MetadataStep]
 
@@ -30,14 +33,15 @@ struct MetadataEraser: Sendable {
     /// The number of parts, such as segments and chunks, that a picture may have beyond one per 256 bytes.
     static let minParts = 1_000
 
-    init(_ type: PictureType) {
+    init(_ type: MediaType) {
         format =
             switch type {
             case .jpeg: JPEGFormat()
             case .png: PNGFormat()
             case .webp: WebPFormat()
             case .heic: HEICFormat()
-            case .gif: nil
+            case .gif, .mp4, .quickTime, .webm, .webmAudio, .mp4Audio, .mp3, .ogg, .wav, .pdf, .text, .zip, .binary:
+                nil
             }
         steps = format.map { $0.firstSteps.reversed() } ?? [.keep(.max)]
     }

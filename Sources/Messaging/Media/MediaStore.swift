@@ -1,31 +1,33 @@
 package import FoundationEssentials
 package import Foundations
 
-/// A store of pictures' bytes (`docs/media.md`). The database decides which pictures are valid and who may see them,
+/// A store of files' bytes (`docs/media.md`). The database decides which files are valid and who may see them,
 /// and clients access the store by signed addresses.
 package protocol MediaStore: Sendable {
-    /// The maximum size of a picture, in bytes.
-    var maxBytes: Int { get }
+    /// The maximum sizes of files.
+    var limits: MediaLimits { get }
 
-    /// Returns the upload address of a picture, valid for an hour.
-    func upload(of picture: Picture) -> PictureUpload
+    /// Returns the upload address of a file, valid for an hour.
+    func upload(of media: MediaFile) -> UploadAddress
 
-    /// Returns the permanent address of a picture. Anyone can read an avatar by it, but no message's picture.
-    func address(of id: ID, _ purpose: Picture.Purpose) -> String
+    /// Returns the permanent address of a file. Anyone can read an avatar by it, but no message's file.
+    func address(of id: ID, _ purpose: MediaFile.Purpose) -> String
 
-    /// Returns an address by which a message's picture can be read for some minutes.
-    func signedAddress(of id: ID) -> (url: String, expiresAt: Date)
+    /// Returns an address by which a message's file can be read for some minutes.
+    ///
+    /// - Parameter name: the name for downloads, or nil.
+    func signedAddress(of id: ID, _ type: MediaType, name: String?) -> (url: String, expiresAt: Date)
 
-    /// Checks that a picture's bytes exist and are as declared. From then on they do not change. Other content is
+    /// Checks that a file's bytes exist and are as declared. From then on they do not change. Other content is
     /// removed.
     ///
     /// - Throws: if the store is unavailable.
-    func accept(_ picture: Picture) async throws -> MediaCheckResult
+    func accept(_ media: MediaFile) async throws -> MediaCheckResult
 
-    /// Removes a picture if it exists.
-    func remove(_ id: ID, _ purpose: Picture.Purpose) async throws
+    /// Removes a file if it exists.
+    func remove(_ id: ID, _ purpose: MediaFile.Purpose) async throws
 
-    /// Removes what a client uploaded after the picture was accepted or removed, if the store permits that. Called once
+    /// Removes what a client uploaded after the file was accepted or removed, if the store permits that. Called once
     /// the address has expired.
     func removeUpload(_ id: ID) async throws
 
@@ -38,11 +40,24 @@ package protocol MediaStore: Sendable {
     func tidy() async throws
 }
 
-/// The result of a store's check of a picture.
+/// The maximum sizes of files, in bytes.
+package struct MediaLimits: Sendable {
+    package var pictures: Int
+    package var others: Int
+
+    package init(pictures: Int, others: Int) {
+        self.pictures = pictures
+        self.others = others
+    }
+
+    package func maxBytes(of type: MediaType) -> Int { type.isPicture ? pictures : others }
+}
+
+/// The result of a store's check of a file.
 package enum MediaCheckResult: Sendable, Equatable {
-    /// The picture is complete and as declared.
+    /// The file is complete and as declared.
     case stored
-    /// The picture does not exist.
+    /// The file does not exist.
     case missing
     /// The content is wrong, with the reason.
     case mismatch(String)

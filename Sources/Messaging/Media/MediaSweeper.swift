@@ -3,13 +3,13 @@ import Foundations
 import Logging
 import Postgres
 
-/// Removes the bytes of pictures that the database no longer refers to (`sql/functions/app/media.sql`).
+/// Removes the bytes of files that the database no longer refers to (`sql/functions/app/media.sql`).
 struct MediaSweeper: Sendable {
     let store: any MediaStore
     let database: Database
     let logger: Logger
 
-    /// The number of pictures removed at a time.
+    /// The number of files removed at a time.
     private static let most = 100
 
     /// Runs until it is cancelled.
@@ -25,7 +25,7 @@ struct MediaSweeper: Sendable {
             } catch {
                 // The database may be closed before the cancellation arrives.
                 if Task.isCancelled { return }
-                logger.warning("cannot remove pictures; retrying", metadata: ["error": "\(error)"])
+                logger.warning("cannot remove files; retrying", metadata: ["error": "\(error)"])
             }
             rounds += 1
             try? await Task.sleep(for: .seconds(.random(in: 4...6)))
@@ -38,7 +38,7 @@ struct MediaSweeper: Sendable {
         for row in 0..<rows.count {
             guard let id = rows.text(row, 0).flatMap({ ID($0) }), let purpose = rows.text(row, 1) else { continue }
             do {
-                if let purpose = Picture.Purpose(rawValue: purpose) {
+                if let purpose = MediaFile.Purpose(rawValue: purpose) {
                     try await store.remove(id, purpose)
                 } else if purpose == Self.upload {
                     try await store.removeUpload(id)
@@ -48,7 +48,7 @@ struct MediaSweeper: Sendable {
                 removed.append((id, purpose))
             } catch {
                 // The removal is due again in a minute.
-                logger.warning("cannot remove a picture; retrying", metadata: ["id": "\(id)", "error": "\(error)"])
+                logger.warning("cannot remove a file; retrying", metadata: ["id": "\(id)", "error": "\(error)"])
             }
         }
         if !removed.isEmpty {

@@ -50,6 +50,10 @@ extension Schema {
                 "minItems": .integer(limits.lowerBound), "maxItems": .integer(limits.upperBound),
             ])
         case .object(_, let members): self = members.isEmpty ? .anyObject : Schema(of: members)
+        case .objects(let limits, let members):
+            self = .array(of: Schema(of: members)).adding([
+                "minItems": .integer(limits.lowerBound), "maxItems": .integer(limits.upperBound),
+            ])
         case .fields(let members): self = Schema(of: members)
         }
     }
@@ -105,7 +109,7 @@ extension ParameterType {
         case .string(.reaction, _): "At most 32 bytes."
         case .string(.username, _): "It is stored in lower case."
         case .object(let maxBytes?, _): "At most \(maxBytes / 1024) KiB, encoded without whitespace."
-        case .string, .integer, .number, .bool, .uuid, .uuids, .object, .fields: nil
+        case .string, .integer, .number, .bool, .uuid, .uuids, .object, .objects, .fields: nil
         }
     }
 }

@@ -137,7 +137,7 @@ extension Operation {
                 params.object("data")?.text,
                 String(!params.isGiven("data")),
             ],
-            members: ConnectionSession.membersOfConversation)
+            tellingMembersOf: params.uuid("conversation_id"))
     }
 
     private static let addMembers = Operation(
@@ -151,7 +151,7 @@ extension Operation {
         try await session.change(
             Statement("api.add_members", "select api.add_members($1::uuid, $2::uuid[], $3::boolean)"),
             [params.uuid("conversation_id"), params.uuids("user_ids"), params.withProfiles],
-            members: params.count("user_ids"))
+            tellingMembersOf: params.uuid("conversation_id"), adding: params.count("user_ids"))
     }
 
     private static let removeMember = Operation(
@@ -162,7 +162,8 @@ extension Operation {
     ) { session, params throws(ProtocolError) in
         try await session.change(
             Statement("api.remove_member", "select api.remove_member($1::uuid, $2::uuid)"),
-            [params.uuid("conversation_id"), params.uuid("user_id")])
+            [params.uuid("conversation_id"), params.uuid("user_id")],
+            tellingMembersOf: params.uuid("conversation_id"))
     }
 
     private static let setRole = Operation(
@@ -176,7 +177,7 @@ extension Operation {
         try await session.change(
             Statement("api.set_member_role", "select api.set_member_role($1::uuid, $2::uuid, $3, $4::boolean)"),
             [params.uuid("conversation_id"), params.uuid("user_id"), params.string("role"), params.withProfiles],
-            members: ConnectionSession.membersOfConversation)
+            tellingMembersOf: params.uuid("conversation_id"))
     }
 }
 

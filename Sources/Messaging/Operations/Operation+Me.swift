@@ -44,7 +44,7 @@ extension Operation {
         errors: [.versionConflict]
     ) { session, params throws(ProtocolError) in
         let given = params.patch(without: Parameter.version.name)
-        let avatar = try await given.locatingPicture(.avatar, as: "avatar_url", path: "", in: session)
+        let avatar = try await given.locatingFile(.avatar, as: "avatar_url", path: "", in: session)
         return try await session.changeOwnData(
             Statement("api.set_avatar", "select api.set_avatar($1, $2, $3, $4::bigint, $5::uuid)"),
             ["avatar_type", "avatar_id", "avatar_url"].map { avatar.text(of: $0) } + [
@@ -64,7 +64,7 @@ extension Operation {
     ) { session, params throws(ProtocolError) in
         var patch = params.patch(without: Parameter.version.name)
         if let given = params.object("avatar") {
-            let avatar = try await given.locatingPicture(.avatar, as: "avatar_url", path: "avatar.", in: session)
+            let avatar = try await given.locatingFile(.avatar, as: "avatar_url", path: "avatar.", in: session)
             patch = JSONObject(
                 patch.members.filter { $0.name != "avatar" } + [.init(name: "avatar", value: .object(avatar))])
         }

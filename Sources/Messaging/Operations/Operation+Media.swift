@@ -8,18 +8,23 @@ import Postgres
 import WireProtocol
 
 extension Operation {
-    /// The methods `media.*` of pictures. The database has their metadata and a store their bytes.
+    /// The methods `media.*` of files. The database has their metadata and a store their bytes.
     static let media = [createMedia, mediaURLs]
 
     private static let createMedia = Operation(
-        "media.create", .user, "Returns an upload URL for a picture.",
+        "media.create", .user, "Returns an upload URL for a file.",
         [
-            Parameter("purpose", .string(.choice(Picture.Purpose.allCases.map(\.rawValue))), "The use of the picture."),
-            Parameter("mime_type", .string(.choice(PictureType.allCases.map(\.rawValue))), "The type of the picture."),
+            Parameter("purpose", .string(.choice(MediaFile.Purpose.allCases.map(\.rawValue))), "The use of the file."),
+            Parameter(
+                "mime_type", .string(.choice(MediaType.allCases.map(\.rawValue))),
+                "The type of the file. An avatar is a picture."),
             Parameter("bytes", .integer(1...(1 << 30)), "The exact size in bytes."),
-            Parameter("conversation_id", .uuid, .optional, "The conversation of a message's picture."),
+            Parameter("conversation_id", .uuid, .optional, "The conversation of a message's file."),
             Parameter("width", .integer(1...65_535), .optional, "In pixels."),
             Parameter("height", .integer(1...65_535), .optional, "In pixels."),
+            Parameter(
+                "name", .string(.characters(1...255)), .optional,
+                "The name for downloads. Required for application/octet-stream."),
         ],
         result: .object([
             ("id", .uuid),
@@ -36,24 +41,28 @@ extension Operation {
     ) { session, params throws(ProtocolError) in
         let store = try session.service.requireMedia()
         let bytes = Int(params.integer("bytes") ?? 0)
-        guard bytes <= store.maxBytes else {
-            throw .invalid("bytes", "must be 1 to \(store.maxBytes): make the picture smaller")
+        guard let purpose = params.string("purpose").flatMap(MediaFile.Purpose.init),
+            let type = params.string("mime_type").flatMap(MediaType.init)
+        else { throw .fault("media.create without a valid type") }
+        let maxBytes = store.limits.maxBytes(of: type)
+        guard bytes <= maxBytes else {
+            throw .invalid("bytes", "must be 1 to \(maxBytes): make the \(type.isPicture ? "picture" : "file") smaller")
         }
         try await session.service.requireRoom(for: bytes, in: store)
         let token = try await session.token
         try session.limits.takeMedia(
             of: token.user, bytes: bytes, from: session.peerAddress, isGuest: token.isGuest)
         let answer = try await session.change(
-            Statement("api.create_media", "select api.create_media($1, $2, $3::bigint, $4::uuid, $5::int, $6::int)"),
+            Statement(
+                "api.create_media", "select api.create_media($1, $2, $3::bigint, $4::uuid, $5::int, $6::int, $7)"),
             [
-                params.string("purpose"), params.string("mime_type"), "\(bytes)", params.uuid("conversation_id"),
-                params.digits("width"), params.digits("height"),
+                purpose.rawValue, type.rawValue, "\(bytes)", params.uuid("conversation_id"), params.digits("width"),
+                params.digits("height"), params.string("name"),
             ])
-        guard let created = answer.object, case .string(let text)? = created["id"], let id = ID(text),
-            let purpose = params.string("purpose").flatMap(Picture.Purpose.init),
-            let type = params.string("mime_type").flatMap(PictureType.init)
-        else { throw .fault("api.create_media returned an unexpected result") }
-        let upload = store.upload(of: Picture(id: id, purpose: purpose, type: type, bytes: bytes))
+        guard let created = answer.object, case .string(let text)? = created["id"], let id = ID(text) else {
+            throw .fault("api.create_media returned an unexpected result")
+        }
+        let upload = store.upload(of: MediaFile(id: id, purpose: purpose, type: type, bytes: bytes))
         return Answer(
             .object([
                 "id": .string("\(id)"),
@@ -67,10 +76,11 @@ extension Operation {
     }
 
     private static let mediaURLs = Operation(
-        "media.urls", .user, "Returns URLs of pictures of messages, valid for some minutes.",
+        "media.urls", .user, "Returns URLs of files of messages, valid for some minutes.",
         [
             Parameter(
-                "ids", .uuids(1...100), "The media ids of attachments. Those that the caller may not see are left out.")
+                "ids", .uuids(1...100),
+                "The media ids of attachments and previews. Those that the caller may not see are left out.")
         ],
         result: .object([
             ("media", .array(of: .object([("id", .uuid), ("url", .string), ("expires_at", .timestamp)])))
@@ -79,16 +89,20 @@ extension Operation {
     ) { session, params throws(ProtocolError) in
         let store = try session.service.requireMedia()
         let answer = try await session.read(
-            Statement("api.seen_media", "select api.seen_media($1::uuid[])"), [params.uuids("ids")])
-        guard case .array(let ids)? = answer.object?["media"] else {
-            throw .fault("api.seen_media returned an unexpected result")
+            Statement("api.readable_media", "select api.readable_media($1::uuid[])"), [params.uuids("ids")])
+        guard case .array(let files)? = answer.object?["media"] else {
+            throw .fault("api.readable_media returned an unexpected result")
         }
         return Answer(
             .object([
                 "media": .array(
-                    ids.compactMap { id -> JSON? in
-                        guard case .string(let text) = id, let id = ID(text) else { return nil }
-                        let (url, expiresAt) = store.signedAddress(of: id)
+                    files.compactMap { file -> JSON? in
+                        guard case .object(let file) = file, case .string(let text)? = file["id"], let id = ID(text),
+                            case .string(let text)? = file["mime_type"], let type = MediaType(rawValue: text)
+                        else { return nil }
+                        var name: String?
+                        if case .string(let text)? = file["name"] { name = text }
+                        let (url, expiresAt) = store.signedAddress(of: id, type, name: name)
                         return .object([
                             "id": .string("\(id)"), "url": .string(url),
                             "expires_at": .string(Timestamp.text(expiresAt)),
@@ -103,7 +117,7 @@ extension MessagingService {
     func requireMedia() throws(ProtocolError) -> any MediaStore {
         guard let media else {
             throw ProtocolError(
-                .forbidden, "This server stores no pictures: its operator can enable it with POSTLINE_MEDIA_….")
+                .forbidden, "This server stores no files: its operator can enable it with POSTLINE_MEDIA_….")
         }
         return media
     }
@@ -120,19 +134,19 @@ extension MessagingService {
         guard hasRoom else {
             logger.error("the media disk is almost full: media.create is rejected (POSTLINE_MEDIA_MIN_FREE_BYTES)")
             throw ProtocolError(
-                .unavailable, "The server's disk is almost full, so it accepts no pictures now. Try again later.")
+                .unavailable, "The server's disk is almost full, so it accepts no files now. Try again later.")
         }
     }
 }
 
 extension ConnectionSession {
-    /// Checks that the bytes of a picture were uploaded as announced, and returns its URL. The database rejects a
-    /// picture of another user, or one that is not waiting for use.
+    /// Checks that the bytes of a file were uploaded as announced, and returns its URL. The database rejects a file of
+    /// another user, or one that is not waiting for use.
     ///
-    /// - Parameter field: the name of the request's field with the picture.
+    /// - Parameter field: the name of the request's field with the file.
     /// - Throws: `invalid_params` if the bytes are missing or wrong; `unavailable` if the store cannot be reached.
     func address(
-        ofPicture id: ID, _ purpose: Picture.Purpose, field: String
+        ofFile id: ID, _ purpose: MediaFile.Purpose, field: String
     ) async throws(ProtocolError) -> String {
         let store = try service.requireMedia()
         let address = store.address(of: id, purpose)
@@ -140,12 +154,12 @@ extension ConnectionSession {
             Statement("api.waiting_media", "select api.waiting_media($1::uuid)"), ["\(id)"])
         guard let waiting = answer.object, case .bool(false)? = waiting["is_stored"],
             case .string(purpose.rawValue)? = waiting["purpose"],
-            case .string(let text)? = waiting["mime_type"], let type = PictureType(rawValue: text),
+            case .string(let text)? = waiting["mime_type"], let type = MediaType(rawValue: text),
             case .number(let number)? = waiting["bytes"], let bytes = number.integer
         else { return address }
         let verdict: MediaCheckResult
         do {
-            verdict = try await store.accept(Picture(id: id, purpose: purpose, type: type, bytes: Int(bytes)))
+            verdict = try await store.accept(MediaFile(id: id, purpose: purpose, type: type, bytes: Int(bytes)))
         } catch {
             service.logger.warning("the media store cannot be reached", metadata: ["error": "\(error)"])
             throw ProtocolError(.unavailable, "The media store cannot be reached now. Try again.")
@@ -162,13 +176,12 @@ extension ConnectionSession {
 }
 
 extension JSONObject {
-    /// Returns the object with the URL of its uploaded picture added for the database. Without `media_id` it is
-    /// unchanged.
+    /// Returns the object with the URL of its uploaded file added for the database. Without `media_id` it is unchanged.
     ///
     /// - Parameter path: the prefix of member names in errors.
     /// - Throws: `invalid_params`, `unavailable`.
-    func locatingPicture(
-        _ purpose: Picture.Purpose, as member: String, path: String, in session: isolated ConnectionSession
+    func locatingFile(
+        _ purpose: MediaFile.Purpose, as member: String, path: String, in session: isolated ConnectionSession
     ) async throws(ProtocolError) -> JSONObject {
         let field = path + "media_id"
         switch self["media_id"] {
@@ -178,7 +191,7 @@ extension JSONObject {
             guard self[member] ?? .null == .null else {
                 throw .invalid(path + member, "must be absent if media_id is given")
             }
-            let address = try await session.address(ofPicture: id, purpose, field: field)
+            let address = try await session.address(ofFile: id, purpose, field: field)
             let others = members.filter { $0.name != member && $0.name != "media_id" }
             return JSONObject(
                 others + [

@@ -7,35 +7,45 @@ extension Operation {
 
     static let send = Operation(
         "messages.send", .user, "Sends a message. With the client_id of an earlier message, returns that message.",
-        [
-            .conversation,
-            Parameter(
-                "content", .string(.characters(1...8_000)),
-                unless: .init(parameter: "kind", values: ["image", "custom"]),
-                "The content, stored unchanged."),
-            Parameter("client_id", .uuid, .optional, "The client's idempotency key of this message."),
-            Parameter(
-                "kind", .string(.choice(["text", "image", "custom"])), .optional, default: .string("text"),
-                "The kind of message. The content of an image or a custom message may be empty or absent."),
-            Parameter("attachment", .object(members: attachment), .optional, "The picture of an image."),
-            Parameter(
-                "reply_to_seq", .integer(1 ... .max), .optional,
-                "The number of the earlier message of the conversation that this one answers."),
-            Parameter(
-                "mentions", .uuids(0...50), .optional, "The mentioned users. Those who are not members are left out."),
-            Parameter(
-                "mentions_everyone", .bool, .optional, default: .bool(false),
-                "True to mention all members. Only for the owner and admins of a group."),
-            .data,
-        ],
+        newMessage, alternatives: attachmentAlternatives,
         result: .message, errors: [.notFound, .forbidden, .clientIDReused]
     ) { session, params throws(ProtocolError) in try await session.send(params) }
 
+    /// The params of a new message.
+    static let newMessage: [Parameter] = [
+        .conversation,
+        Parameter(
+            "content", .string(.characters(1...8_000)),
+            unless: .init(parameter: "kind", values: attachmentKinds + ["custom"]),
+            "The content, stored unchanged."),
+        Parameter("client_id", .uuid, .optional, "The client's idempotency key of this message."),
+        Parameter(
+            "kind", .string(.choice(["text"] + attachmentKinds + ["custom"])), .optional, default: .string("text"),
+            "The kind of message: with several attachments, that of the first one, or \"file\"."),
+        Parameter("attachment", .object(members: attachment), .optional, "The only attachment."),
+        Parameter("attachments", .objects(1...10, members: attachment), .optional, "The attachments."),
+        Parameter(
+            "reply_to_seq", .integer(1 ... .max), .optional,
+            "The number of the earlier message of the conversation that this one answers."),
+        Parameter(
+            "mentions", .uuids(0...50), .optional, "The mentioned users. Those who are not members are left out."),
+        Parameter(
+            "mentions_everyone", .bool, .optional, default: .bool(false),
+            "True to mention all members. Only for the owner and admins of a group."),
+        .data,
+    ]
+
+    /// A new message has one attachment, or a list of them.
+    static let attachmentAlternatives = Alternatives(first: "attachment", second: "attachments", isRequired: false)
+
+    /// The kinds of messages that need an attachment. Their content may be empty or absent.
+    private static let attachmentKinds = ["image", "video", "audio", "file"]
+
     private static let attachment = [
-        Parameter("media_id", .uuid, .optional, "A picture that was uploaded for this conversation (media.create)."),
+        Parameter("media_id", .uuid, .optional, "A file that was uploaded for this conversation (media.create)."),
         Parameter(
             "url", .string(.httpsURL(maxBytes: 2_048), validatedBy: .database), .optional,
-            "The URL of the picture, unless media_id is given."),
+            "The URL of the file, unless media_id is given."),
         Parameter("mime_type", .string(.bytes(0...255), validatedBy: .database), .optional, "The media type."),
         Parameter("width", .integer(count), .optional, "In pixels."),
         Parameter("height", .integer(count), .optional, "In pixels."),
@@ -43,6 +53,16 @@ extension Operation {
         Parameter(
             "blurhash", .string(.characters(0...128), validatedBy: .database), .optional,
             "The placeholder until the picture is loaded."),
+        Parameter(
+            "name", .string(.characters(1...255), validatedBy: .database), .optional,
+            "The name to show, and for downloads. It is never a path."),
+        Parameter("duration_ms", .integer(count), .optional, "Of a video or an audio, in milliseconds."),
+        Parameter(
+            "waveform", .string(.any, validatedBy: .database), .optional,
+            "The loudness of a voice message over its time, at most 128 bytes in base64."),
+        Parameter(
+            "preview_media_id", .uuid, .optional,
+            "A picture that was uploaded for this conversation, such as the first frame of a video."),
     ]
 
     /// The range of integers that a double represents exactly, for clients that read numbers as doubles.
@@ -82,7 +102,7 @@ extension Operation {
             // The database rejects an empty text. The kind of the message is unknown here.
             Parameter(
                 "content", .string(.characters(0...8_000)),
-                "The new content. Only that of an image or a custom message may be empty."),
+                "The new content. Only that of a message with an attachment or a custom message may be empty."),
             Parameter(
                 "mentions", .uuids(0...50), .optional,
                 "The users who are mentioned now. Those who are not members are left out."),
@@ -91,18 +111,19 @@ extension Operation {
         ],
         result: .message, errors: [.notFound, .forbidden]
     ) { session, params throws(ProtocolError) in
-        try await session.change(
-            Statement(
-                "api.edit_message",
-                "select api.edit_message($1::uuid, $2::bigint, $3, $4::uuid[], $5::boolean, $6::jsonb, $7::boolean)"),
-            [
-                params.uuid("conversation_id"), params.digits("seq"), params.string("content"),
-                params.uuids("mentions"), params.optionalBool("mentions_everyone"), params.object("data")?.text,
-                String(!params.isGiven("data")),
-            ],
-            // Each member is told how many unread messages mention it.
-            members: params.isGiven("mentions") || params.isGiven("mentions_everyone")
-                ? ConnectionSession.membersOfConversation : 1)
+        let edit = Statement(
+            "api.edit_message",
+            "select api.edit_message($1::uuid, $2::bigint, $3, $4::uuid[], $5::boolean, $6::jsonb, $7::boolean)")
+        let parameters = [
+            params.uuid("conversation_id"), params.digits("seq"), params.string("content"),
+            params.uuids("mentions"), params.optionalBool("mentions_everyone"), params.object("data")?.text,
+            String(!params.isGiven("data")),
+        ]
+        guard params.isGiven("mentions") || params.isGiven("mentions_everyone") else {
+            return try await session.change(edit, parameters)
+        }
+        // Each member is told how many unread messages mention it.
+        return try await session.change(edit, parameters, tellingMembersOf: params.uuid("conversation_id"))
     }
 
     private static let react = Operation(
@@ -159,7 +180,7 @@ extension Operation {
         try await session.change(
             Statement("api.pin_message", "select api.pin_message($1::uuid, $2::bigint, $3::boolean)"),
             [params.uuid("conversation_id"), params.digits("seq"), String(params.bool("is_pinned"))],
-            members: ConnectionSession.membersOfConversation)
+            tellingMembersOf: params.uuid("conversation_id"))
     }
 
     private static let delete = Operation(

@@ -4,7 +4,7 @@ import WireProtocol
 
 extension Operation {
     /// The methods `sync.*`.
-    static let sync = [open, close]
+    static let sync = [open, acknowledge, close]
 
     private static let open = Operation(
         "sync.open", .user, "Returns all that the user may see, or the changes since a cursor, and starts the pushes.",
@@ -22,6 +22,15 @@ extension Operation {
             messagesPerConversation: params.integer("messages_per_conversation").map { Int($0) } ?? 0)
         // A request over HTTP gets no pushes.
         return try await session.openSync(request, live: params.bool("live") && session.sink.acceptsPushes)
+    }
+
+    private static let acknowledge = Operation(
+        "sync.ack", .user, "Says that the client has received everything up to a cursor, so that others are told.",
+        [Parameter("cursor", .string(.any), "The last cursor that the client has received.")], result: .object([])
+    ) { session, params throws(ProtocolError) in
+        // A cursor that cannot be continued, such as one of another database, acknowledges nothing.
+        if let cursor = params.string("cursor").flatMap({ Cursor($0) }) { await session.acknowledge(cursor) }
+        return Answer(.object(JSONObject([])))
     }
 
     private static let close = Operation("sync.close", .user, "Ends the pushes.", result: .object([])) {

@@ -68,6 +68,8 @@ extension ParameterType {
             try Self.check(uuids: value, count: limits, at: location)
         case .object(let maxBytes, _):
             try Self.check(object: value, maxBytes: maxBytes, at: location)
+        case .objects(let limits, _):
+            try Self.check(objects: value, count: limits, at: location)
         case .fields(let members):
             guard case .object(let fields) = value else { throw .invalid(location, "must be an object") }
             let path = Params.path(in: location.path + location.name)
@@ -86,6 +88,20 @@ extension ParameterType {
             guard case .string(let text) = element, ID(text) != nil else {
                 throw .invalid(location, "must hold UUIDs only")
             }
+        }
+    }
+
+    private static func check(objects value: JSON, count limits: ClosedRange<Int>, at location: FieldLocation)
+        throws(ProtocolError)
+    {
+        guard case .array(let elements) = value else { throw .invalid(location, "must be a list of objects") }
+        guard limits.contains(elements.count) else {
+            throw .invalid(location, "must hold \(limits.lowerBound) to \(limits.upperBound) objects")
+        }
+        for (index, element) in elements.enumerated() {
+            try check(
+                object: element, maxBytes: nil,
+                at: FieldLocation(path: location.path, name: "\(location.name)[\(index)]"))
         }
     }
 

@@ -10,6 +10,8 @@ indirect enum ParameterType: Sendable {
     case uuids(ClosedRange<Int>)
     /// An object whose members are not checked here: the client's own, or one that the database validates.
     case object(maxBytes: Int? = nil, members: [Parameter] = [])
+    /// A list of this many objects whose members are not checked here, as in `object`.
+    case objects(ClosedRange<Int>, members: [Parameter])
     /// An object whose members are checked like params.
     case fields([Parameter])
 

@@ -133,6 +133,15 @@ extension Params {
         return ids.plainArrayLiteral { $0 }
     }
 
+    /// Returns a list of objects.
+    func objects(_ name: String) -> [JSONObject]? {
+        guard case .array(let elements)? = value(of: name) else { return nil }
+        return elements.compactMap { element in
+            guard case .object(let object) = element else { return nil }
+            return object
+        }
+    }
+
     func object(_ name: String) -> JSONObject? {
         guard case .object(let members)? = value(of: name) else { return nil }
         return members

@@ -23,22 +23,56 @@ extension ConnectionSession {
         $1::uuid, $2, $3::uuid, $4, $5::jsonb, $6::bigint, $7::uuid[], $8::boolean, $9::jsonb)
         """)
 
+    private static let scheduleMessage = Statement(
+        "api.schedule_message",
+        """
+        select api.schedule_message(\
+        $1::uuid, $10, $2, $3::uuid, $4, $5::jsonb, $6::bigint, $7::uuid[], $8::boolean, $9::jsonb)
+        """)
+
     /// Performs `messages.send`.
     func send(_ params: Params) async throws(ProtocolError) -> Answer {
         try takeSend(params)
-        if params.object("attachment") == nil, params.string("kind") == "text" {
+        if params.object("attachment") == nil, params.objects("attachments") == nil, params.string("kind") == "text" {
             let text = try text(of: params)
             let outcome = await service.sendBatcher.send([text])[0]
             recordWriteTime()
             return try await answer(to: text, outcome)
         }
-        let attachment = try await params.object("attachment")?
-            .locatingPicture(.message, as: "url", path: "attachment.", in: self)
-        return try await sendIndividually(
-            [
-                params.uuid("conversation_id"), params.string("content") ?? "", params.uuid("client_id"),
-                params.string("kind"), attachment?.text,
-            ] + MessageDetails(params).parameters)
+        return try await sendIndividually(individualParameters(of: params))
+    }
+
+    /// Performs `messages.schedule`. It is charged like a send.
+    func schedule(_ params: Params) async throws(ProtocolError) -> Answer {
+        try takeSend(params)
+        return try await write(
+            Self.scheduleMessage, individualParameters(of: params) + [params.string("due_at")])
+    }
+
+    /// Returns the parameters of `api.send_message`.
+    private func individualParameters(of params: Params) async throws(ProtocolError) -> [String?] {
+        let attachment = try await attachment(params)
+        return [
+            params.uuid("conversation_id"), params.string("content"), params.uuid("client_id"),
+            params.string("kind"), attachment?.text,
+        ] + MessageDetails(params).parameters
+    }
+
+    /// Returns the attachments of a message as the database takes them: the first, with the others in its member
+    /// `more`.
+    private func attachment(_ params: Params) async throws(ProtocolError) -> JSONObject? {
+        guard let attachments = params.objects("attachments") else {
+            return try await params.object("attachment")?.locatingAttachment(path: "attachment.", in: self)
+        }
+        var located: [JSONObject] = []
+        for (index, attachment) in attachments.enumerated() {
+            guard attachment["more"] == nil else {
+                throw .invalid("attachments[\(index)].more", "is not a member of an attachment")
+            }
+            located.append(try await attachment.locatingAttachment(path: "attachments[\(index)].", in: self))
+        }
+        let more = JSON.array(located.dropFirst().map { .object($0) })
+        return located.first.map { JSONObject($0.members + [.init(name: "more", value: more)]) }
     }
 
     /// Sends the texts of pipelined requests in their order, in one batch as far as they are valid.
@@ -81,6 +115,7 @@ extension ConnectionSession {
     private func takeSend(_ params: Params) throws(ProtocolError) {
         let bytes =
             (params.string("content")?.utf8.count ?? 0) + (params.object("attachment")?.text.utf8.count ?? 0)
+            + (params.objects("attachments") ?? []).reduce(0) { $0 + $1.text.utf8.count }
             + (params.object("data")?.text.utf8.count ?? 0)
         try limits.takeSend(of: token.user, bytes: bytes, at: addressKey, isGuest: isGuest)
     }
@@ -119,5 +154,27 @@ extension ConnectionSession {
     private func earlierMessage(_ message: [String?], _ error: ProtocolError) async throws(ProtocolError) -> Answer {
         guard error.code == .clientIDReused else { throw error }
         return try await read(Self.sentMessage, message)
+    }
+}
+
+extension JSONObject {
+    /// Returns an attachment with the URL of its uploaded file for the database, after a check of file and preview.
+    ///
+    /// - Parameter path: the prefix of member names in errors.
+    /// - Throws: `invalid_params`, `unavailable`.
+    fileprivate func locatingAttachment(
+        path: String, in session: isolated ConnectionSession
+    ) async throws(ProtocolError) -> JSONObject {
+        let located = try await locatingFile(.message, as: "url", path: path, in: session)
+        let (name, field) = ("preview_media_id", path + "preview_media_id")
+        switch self[name] {
+        case nil, .null: return located
+        case .string(let text)?:
+            guard let id = ID(text) else { throw .invalid(field, "must be a UUID") }
+            _ = try await session.address(ofFile: id, .message, field: field)
+            return JSONObject(
+                located.members.filter { $0.name != name } + [.init(name: name, value: .string("\(id)"))])
+        case .some: throw .invalid(field, "must be a UUID")
+        }
     }
 }

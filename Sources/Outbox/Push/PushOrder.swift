@@ -21,7 +21,9 @@ package struct PushOrder: Sendable {
 
     /// The group's title, or nil.
     package let title: String?
-    package let isImage: Bool
+
+    /// The kind of the message, or `voice` for an audio with a waveform.
+    package let messageKind: String
 
     /// The message's text, or nil if it must not be shown.
     package let content: String?

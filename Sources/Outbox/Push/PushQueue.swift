@@ -105,7 +105,7 @@ extension PushOrder {
                 id: device, platform: platform, token: token, isSandbox: rows.text(row, 7) == "sandbox",
                 locale: rows.text(row, 8)),
             user: user, conversation: conversation, seq: seq, sender: rows.id(row, 9), senderName: rows.text(row, 10),
-            title: rows.text(row, 11), isImage: rows.text(row, 12) == "image", content: rows.text(row, 13),
+            title: rows.text(row, 11), messageKind: rows.text(row, 12) ?? "text", content: rows.text(row, 13),
             badge: rows.text(row, 14).flatMap { Int64($0) } ?? 0, attempts: rows.text(row, 15).flatMap { Int($0) } ?? 0)
     }
 }

@@ -29,38 +29,80 @@ package struct PushTexts: Sendable {
         var body = "{content}"
         /// The text for a picture without a text.
         var image: String
+        var video: String
+        var voice: String
+        var audio: String
+        var file: String
         /// The name of a user without a name.
         var somebody: String
 
         static var places: [String: any WritableKeyPath<Texts, String> & Sendable] {
             [
                 "direct_title": \.directTitle, "group_title": \.groupTitle, "body": \.body, "image": \.image,
-                "somebody": \.somebody,
+                "video": \.video, "voice": \.voice, "audio": \.audio, "file": \.file, "somebody": \.somebody,
             ]
+        }
+
+        /// Returns the text for a message without a text; empty for one of an app's own kind.
+        func placeholder(for messageKind: String) -> String {
+            switch messageKind {
+            case "image": image
+            case "video": video
+            case "voice": voice
+            case "audio": audio
+            case "file": file
+            default: ""
+            }
         }
     }
 
     private static let builtIn: [String: Texts] = [
-        "en": Texts(image: "Picture", somebody: "Somebody"),
-        "de": Texts(image: "Bild", somebody: "Jemand"),
-        "es": Texts(image: "Imagen", somebody: "Alguien"),
-        "fr": Texts(image: "Image", somebody: "Quelqu’un"),
-        "it": Texts(image: "Immagine", somebody: "Qualcuno"),
-        "ja": Texts(image: "画像", somebody: "だれか"),
-        "ko": Texts(image: "사진", somebody: "누군가"),
-        "nl": Texts(image: "Afbeelding", somebody: "Iemand"),
-        "pl": Texts(image: "Zdjęcie", somebody: "Ktoś"),
-        "pt": Texts(image: "Imagem", somebody: "Alguém"),
-        "tr": Texts(image: "Resim", somebody: "Biri"),
-        "uk": Texts(image: "Зображення", somebody: "Хтось"),
-        "zh": Texts(image: "图片", somebody: "某人"),
+        "en": Texts(
+            image: "Picture", video: "Video", voice: "Voice message", audio: "Audio", file: "File",
+            somebody: "Somebody"),
+        "de": Texts(
+            image: "Bild", video: "Video", voice: "Sprachnachricht", audio: "Audio", file: "Datei",
+            somebody: "Jemand"),
+        "es": Texts(
+            image: "Imagen", video: "Vídeo", voice: "Mensaje de voz", audio: "Audio", file: "Archivo",
+            somebody: "Alguien"),
+        "fr": Texts(
+            image: "Image", video: "Vidéo", voice: "Message vocal", audio: "Audio", file: "Fichier",
+            somebody: "Quelqu’un"),
+        "it": Texts(
+            image: "Immagine", video: "Video", voice: "Messaggio vocale", audio: "Audio", file: "File",
+            somebody: "Qualcuno"),
+        "ja": Texts(
+            image: "画像", video: "動画", voice: "ボイスメッセージ", audio: "音声", file: "ファイル",
+            somebody: "だれか"),
+        "ko": Texts(
+            image: "사진", video: "동영상", voice: "음성 메시지", audio: "오디오", file: "파일",
+            somebody: "누군가"),
+        "nl": Texts(
+            image: "Afbeelding", video: "Video", voice: "Spraakbericht", audio: "Audio", file: "Bestand",
+            somebody: "Iemand"),
+        "pl": Texts(
+            image: "Zdjęcie", video: "Wideo", voice: "Wiadomość głosowa", audio: "Dźwięk", file: "Plik",
+            somebody: "Ktoś"),
+        "pt": Texts(
+            image: "Imagem", video: "Vídeo", voice: "Mensagem de voz", audio: "Áudio", file: "Arquivo",
+            somebody: "Alguém"),
+        "tr": Texts(
+            image: "Resim", video: "Video", voice: "Sesli mesaj", audio: "Ses", file: "Dosya",
+            somebody: "Biri"),
+        "uk": Texts(
+            image: "Зображення", video: "Відео", voice: "Голосове повідомлення", audio: "Аудіо", file: "Файл",
+            somebody: "Хтось"),
+        "zh": Texts(
+            image: "图片", video: "视频", voice: "语音消息", audio: "音频", file: "文件",
+            somebody: "某人"),
     ]
 
     /// Returns the text of a push, or nil for a silent one.
     func text(of order: PushOrder) -> DevicePush.Text? {
         guard order.kind == .notify, let texts = texts.texts(for: order.device.locale) else { return nil }
         let sender = order.senderName ?? texts.somebody
-        let content = order.content.map { $0.isEmpty && order.isImage ? texts.image : $0 }
+        let content = order.content.map { $0.isEmpty ? texts.placeholder(for: order.messageKind) : $0 }
         let places = [("{sender}", sender), ("{group}", order.title ?? ""), ("{content}", content ?? "")]
         func filled(_ template: String) -> String { Template.filled(template, with: places) }
         return DevicePush.Text(

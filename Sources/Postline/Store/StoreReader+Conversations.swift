@@ -41,6 +41,8 @@ extension StoreReader {
             conversation.isMarkedUnread = row["is_marked_unread"]
             conversation.isArchived = row["is_archived"]
             conversation.isPinned = row["is_pinned"]
+            conversation.scheduledCount = row["scheduled_count"]
+            conversation.unsentCount = row["unsent_count"]
             for change in changes[id.rawValue] ?? [] { conversation.apply(change) }
             return conversation
         }
@@ -71,7 +73,8 @@ extension StoreReader {
     static func member(_ row: Row) -> Conversation.Member {
         Conversation.Member(
             userID: row.id("user_id"), role: .init(rawValue: row["role"]),
-            joinedAt: Date(timeIntervalSince1970: row["joined_at"]), lastReadSeq: row["last_read_seq"])
+            joinedAt: Date(timeIntervalSince1970: row["joined_at"]), lastReadSeq: row["last_read_seq"],
+            lastDeliveredSeq: row["last_delivered_seq"])
     }
 }
 

@@ -30,14 +30,20 @@ extension StoreReader {
             } else {
                 [Int: [Reaction]]()
             }
-        // The number up to which all other members have read.
-        let mark = try Int.fetchOne(
+        // The numbers up to which all other members have read, and their devices have received.
+        let marks = try Row.fetchOne(
             database.cachedStatement(
-                sql: "select min(last_read_seq) from member where conversation_id = ? and user_id <> ?"),
+                sql: """
+                    select min(last_read_seq) as read, min(max(last_read_seq, last_delivered_seq)) as delivered
+                    from member where conversation_id = ? and user_id <> ?
+                    """),
             arguments: [conversationID.rawValue, userID.rawValue])
+        let readMark = marks.flatMap { $0["read"] as Int? } ?? .max
+        let deliveredMark = marks.flatMap { $0["delivered"] as Int? } ?? .max
         var messages = try zip(zip(rows, events), quotes).map { rowAndEvent, quote in
             let (row, event) = rowAndEvent
-            var message = try message(row, users: users, isReadUpTo: mark ?? .max)
+            var message = try message(row, users: users, isReadUpTo: readMark)
+            message.isDelivered = message.seq.map { $0 <= deliveredMark } ?? false
             message.event = event
             message.event?.profiles = event?.userIDs.compactMap { users[$0] } ?? []
             message.replyTo = quote?.with(users)

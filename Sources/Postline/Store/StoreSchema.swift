@@ -149,6 +149,16 @@ enum StoreSchema {
                     delete from setting where name = 'cursor';
                     """)
         }
+        migrator.registerMigration("7") { database in
+            try database.execute(
+                sql: """
+                    alter table conversation add column scheduled_count integer not null default 0;
+                    alter table conversation add column unsent_count integer not null default 0;
+                    alter table member add column last_delivered_seq integer not null default 0;
+                    -- The stored objects lack the new members. Without a cursor, the next sync is a reset.
+                    delete from setting where name = 'cursor';
+                    """)
+        }
         return migrator
     }
 }

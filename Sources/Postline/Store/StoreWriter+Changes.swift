@@ -15,6 +15,7 @@ extension StoreWriter {
         try apply(changes.messages)
         for reactions in changes.reactions { try apply(reactions) }
         for read in changes.reads { try apply(read) }
+        for delivered in changes.delivered { try apply(delivered) }
         for presence in changes.presence { try apply(presence) }
         if !changes.more, !changes.left.isEmpty || !changes.conversations.isEmpty { try pruneUnreferencedPresence() }
         guard let cursor = changes.cursor else { return }

@@ -1,14 +1,15 @@
 import Foundation
 import GRDB
 
-/// Applying conversations, members and read marks.
+/// Applying conversations, members and their marks.
 extension StoreWriter {
     func apply(_ conversation: WireConversation) throws {
         for profile in conversation.profiles ?? [] { try apply(profile) }
         guard let held = try resetIfStale(conversation.id) else {
             try database.cachedStatement(
                 sql: """
-                    insert into conversation values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    insert into conversation values (
+                        ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                     """
             ).execute(arguments: [
                 conversation.id.rawValue, conversation.kind.rawValue, conversation.title,
@@ -23,7 +24,8 @@ extension StoreWriter {
                 conversation.mutedUntil?.timeIntervalSince1970,
                 try StoreJSON.encode(conversation.pinnedSeqs ?? []), try conversation.data.map(StoreJSON.encode),
                 conversation.unreadMentions ?? 0, conversation.isMarkedUnread ?? false,
-                conversation.isArchived ?? false, conversation.isPinned ?? false,
+                conversation.isArchived ?? false, conversation.isPinned ?? false, conversation.scheduledCount ?? 0,
+                conversation.unsentCount ?? 0,
             ])
             return try setMembers(conversation)
         }
@@ -62,13 +64,14 @@ extension StoreWriter {
         try database.execute(
             sql: """
                 update conversation set title = ?, version = ?, updated_at = ?, muted_until = ?, pinned_seqs = ?,
-                    data = ?, is_archived = ?, is_pinned = ? where id = ?
+                    data = ?, is_archived = ?, is_pinned = ?, scheduled_count = ?, unsent_count = ? where id = ?
                 """,
             arguments: [
                 conversation.title, conversation.version, conversation.updatedAt.timeIntervalSince1970,
                 conversation.mutedUntil?.timeIntervalSince1970, try StoreJSON.encode(conversation.pinnedSeqs ?? []),
                 try conversation.data.map(StoreJSON.encode), conversation.isArchived ?? false,
-                conversation.isPinned ?? false, conversation.id.rawValue,
+                conversation.isPinned ?? false, conversation.scheduledCount ?? 0, conversation.unsentCount ?? 0,
+                conversation.id.rawValue,
             ])
         try setMembers(conversation)
     }
@@ -92,7 +95,8 @@ extension StoreWriter {
             try database.execute(sql: "delete from \(table) where conversation_id = ?", arguments: [id.rawValue])
         }
         try database.execute(
-            sql: "update member set last_read_seq = 0 where conversation_id = ?", arguments: [id.rawValue])
+            sql: "update member set last_read_seq = 0, last_delivered_seq = 0 where conversation_id = ?",
+            arguments: [id.rawValue])
         try database.execute(
             sql: """
                 update conversation set generation = ?, version = -1, first_seq = 1, last_seq = 0,
@@ -103,19 +107,23 @@ extension StoreWriter {
         return (-1, 0, 0)
     }
 
-    /// Replaces the members. A stored read mark that is higher stays.
+    /// Replaces the members. Stored marks that are higher stay.
     func setMembers(_ conversation: WireConversation) throws {
         let marks = try Row.fetchAll(
-            database.cachedStatement(sql: "select user_id, last_read_seq from member where conversation_id = ?"),
+            database.cachedStatement(
+                sql: "select user_id, last_read_seq, last_delivered_seq from member where conversation_id = ?"),
             arguments: [conversation.id.rawValue]
-        ).reduce(into: [String: Int]()) { $0[$1["user_id"]] = $1["last_read_seq"] }
+        ).reduce(into: [String: (read: Int, delivered: Int)]()) {
+            $0[$1["user_id"]] = ($1["last_read_seq"], $1["last_delivered_seq"])
+        }
         try database.execute(sql: "delete from member where conversation_id = ?", arguments: [conversation.id.rawValue])
-        let insert = try database.cachedStatement(sql: "insert or replace into member values (?, ?, ?, ?, ?, ?)")
+        let insert = try database.cachedStatement(sql: "insert or replace into member values (?, ?, ?, ?, ?, ?, ?)")
         for (position, member) in conversation.members.enumerated() {
             try insert.execute(arguments: [
                 conversation.id.rawValue, member.userID.rawValue, position, member.role.rawValue,
                 member.joinedAt.timeIntervalSince1970,
-                max(member.lastReadSeq, marks[member.userID.rawValue] ?? 0),
+                max(member.lastReadSeq, marks[member.userID.rawValue]?.read ?? 0),
+                max(member.lastDeliveredSeq, marks[member.userID.rawValue]?.delivered ?? 0),
             ])
         }
     }
@@ -126,6 +134,16 @@ extension StoreWriter {
             sql: "update member set last_read_seq = max(last_read_seq, ?) where conversation_id = ? and user_id = ?",
             arguments: [read.lastReadSeq, read.conversationID.rawValue, read.userID.rawValue])
         if read.userID == userID { try advanceReadMark(of: read.conversationID, to: read.lastReadSeq) }
+    }
+
+    func apply(_ delivered: WireDelivered) throws {
+        _ = try resetIfStale(delivered.conversationID)
+        try database.execute(
+            sql: """
+                update member set last_delivered_seq = max(last_delivered_seq, ?)
+                where conversation_id = ? and user_id = ?
+                """,
+            arguments: [delivered.lastDeliveredSeq, delivered.conversationID.rawValue, delivered.userID.rawValue])
     }
 
     /// Moves the user's own read mark, never back. With it ends what is unread up to there.

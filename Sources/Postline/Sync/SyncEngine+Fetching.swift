@@ -131,6 +131,8 @@ extension SyncEngine {
         try await withTaskCancellationHandler {
             _ = try await keeper.authenticate(connection)
             try await catchUp(connection, isLive: false)
+            // The messages of a device push are delivered, although the app is not opened.
+            await acknowledge(connection)
             if sending { try await sendPending(connection) }
         } onCancel: {
             connection.close()

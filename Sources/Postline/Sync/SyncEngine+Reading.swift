@@ -40,6 +40,29 @@ extension SyncEngine {
         }
         storeDidChange()
         if !received.isEmpty { report(.received(received)) }
+        if changes.messages.contains(where: { $0.senderID != store.userID }) { acknowledgementSignal.signal() }
+    }
+
+    /// Tells the server up to where the store has all changes, so that the senders of messages see that they arrived.
+    /// Nothing is sent to a server that does not know of it.
+    func acknowledge(_ connection: LineConnection) async {
+        struct AcknowledgementParams: Encodable {
+            var cursor: String
+        }
+        guard connection.hello.features?.contains("delivered") == true,
+            let cursor = try? await store.read({ try $0.cursor })
+        else { return }
+        await connection.notify("sync.ack", AcknowledgementParams(cursor: cursor))
+    }
+
+    /// Acknowledges stored messages, at most once a second, until the task ends.
+    func runAcknowledgementLoop(_ connection: LineConnection) async {
+        while true {
+            await acknowledgementSignal.wait()
+            if Task.isCancelled { return }
+            await acknowledge(connection)
+            try? await Task.sleep(for: .seconds(1))
+        }
     }
 
     /// Applies pushes until the connection ends.

@@ -66,6 +66,8 @@ actor SyncEngine {
     /// The typing notices to send.
     var typingThrottle = TypingThrottle()
     let typingSignal = AsyncSignal()
+    /// Signals that messages of other users are stored that the server does not know to be delivered.
+    let acknowledgementSignal = AsyncSignal()
     /// Signals that the device's registration has changed.
     let registrationSignal = AsyncSignal()
     /// Tasks that wait for a connection to make a call.
@@ -219,6 +221,7 @@ actor SyncEngine {
                 group.addTask { await self.sendOutbox(connection) }
                 group.addTask { await self.runRegistrationLoop(connection) }
                 group.addTask { await self.runTypingLoop(connection) }
+                group.addTask { await self.runAcknowledgementLoop(connection) }
                 group.addTask { await self.runProbeLoop(connection) }
                 group.addTask { await self.runRefreshLoop(connection) }
                 if canRenew { group.addTask { await self.runTokenRenewalLoop(connection, lifetime) } }

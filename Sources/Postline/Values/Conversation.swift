@@ -41,6 +41,10 @@ public struct Conversation: Sendable, Hashable, Identifiable {
     public var isArchived = false
     /// True if this user has pinned the conversation, to show it at the top of the list.
     public var isPinned = false
+    /// The number of this user's messages that wait for their time (``PostlineClient/scheduledMessages(in:)``).
+    public var scheduledCount = 0
+    /// The number of this user's scheduled messages that the server refused when their time came.
+    public var unsentCount = 0
     /// The time of creation.
     public var createdAt: Date
     /// The time of the last change.
@@ -118,7 +122,7 @@ public struct Conversation: Sendable, Hashable, Identifiable {
         self.presence = presence
     }
 
-    /// A member of a conversation, with its read mark.
+    /// A member of a conversation, with its marks.
     public struct Member: Sendable, Hashable, Codable, Identifiable {
         /// The user's id.
         public let userID: User.ID
@@ -128,13 +132,32 @@ public struct Conversation: Sendable, Hashable, Identifiable {
         public var joinedAt: Date
         /// The number of the last message that the member has read.
         public var lastReadSeq: Int
+        /// The number of the last message that one of the member's devices has received, at least ``lastReadSeq``. In
+        /// groups of more than 32 members, and from servers that do not report deliveries, it only follows that. For
+        /// this user itself it may be late.
+        public var lastDeliveredSeq: Int
 
         /// Creates a member, for previews and tests.
-        public init(userID: User.ID, role: MemberRole = .member, joinedAt: Date = Date(), lastReadSeq: Int = 0) {
+        public init(
+            userID: User.ID, role: MemberRole = .member, joinedAt: Date = Date(), lastReadSeq: Int = 0,
+            lastDeliveredSeq: Int = 0
+        ) {
             self.userID = userID
             self.role = role
             self.joinedAt = joinedAt
             self.lastReadSeq = lastReadSeq
+            self.lastDeliveredSeq = max(lastDeliveredSeq, lastReadSeq)
+        }
+
+        /// Creates a member from the protocol's object.
+        public init(from decoder: any Decoder) throws {
+            let members = try decoder.container(keyedBy: CodingKeys.self)
+            let lastReadSeq = try members.decode(Int.self, forKey: .lastReadSeq)
+            self.init(
+                userID: try members.decode(User.ID.self, forKey: .userID),
+                role: try members.decode(MemberRole.self, forKey: .role),
+                joinedAt: try members.decode(Date.self, forKey: .joinedAt), lastReadSeq: lastReadSeq,
+                lastDeliveredSeq: try members.decodeIfPresent(Int.self, forKey: .lastDeliveredSeq) ?? lastReadSeq)
         }
 
         /// The user's id, the same as ``userID``.
@@ -145,6 +168,7 @@ public struct Conversation: Sendable, Hashable, Identifiable {
             case userID = "user_id"
             case joinedAt = "joined_at"
             case lastReadSeq = "last_read_seq"
+            case lastDeliveredSeq = "last_delivered_seq"
         }
     }
 }

@@ -32,6 +32,9 @@ public struct Message: Sendable, Hashable, Identifiable {
     public var reactions: [Reaction] = []
     /// True if all other members have read it.
     public var isRead: Bool
+    /// True if a device of each other member has received it, or all have read it. In groups of more than 32 members
+    /// only the latter.
+    public var isDelivered: Bool
     /// The time of sending. For an unsent message, the time of writing by the device's clock.
     public var createdAt: Date
     /// The time of the last edit, or nil if it was never edited.
@@ -80,6 +83,7 @@ public struct Message: Sendable, Hashable, Identifiable {
         self.attachment = attachment
         self.event = event
         self.isRead = isRead
+        isDelivered = isRead
         self.createdAt = createdAt
         self.editedAt = editedAt
         self.deletedAt = deletedAt

@@ -24,6 +24,8 @@ struct WireConversation: Sendable, Codable {
     var isMarkedUnread: Bool?
     var isArchived: Bool?
     var isPinned: Bool?
+    var scheduledCount: Int?
+    var unsentCount: Int?
     /// The members' profiles, if the request asked for them.
     var profiles: [User]?
 
@@ -43,6 +45,8 @@ struct WireConversation: Sendable, Codable {
         case isMarkedUnread = "is_marked_unread"
         case isArchived = "is_archived"
         case isPinned = "is_pinned"
+        case scheduledCount = "scheduled_count"
+        case unsentCount = "unsent_count"
     }
 }
 
@@ -114,6 +118,19 @@ struct WireRead: Sendable, Codable {
     }
 }
 
+/// A member's delivered mark.
+struct WireDelivered: Sendable, Codable {
+    var conversationID: Conversation.ID
+    var userID: User.ID
+    var lastDeliveredSeq: Int
+
+    enum CodingKeys: String, CodingKey {
+        case conversationID = "conversation_id"
+        case userID = "user_id"
+        case lastDeliveredSeq = "last_delivered_seq"
+    }
+}
+
 /// A user's presence.
 struct WirePresence: Sendable, Codable {
     var userID: User.ID
@@ -155,6 +172,7 @@ struct Changes: Sendable, Decodable {
     var messages: [WireMessage] = []
     var reactions: [WireReactions] = []
     var reads: [WireRead] = []
+    var delivered: [WireDelivered] = []
     var presence: [WirePresence] = []
     var left: [Conversation.ID] = []
 
@@ -174,14 +192,15 @@ struct Changes: Sendable, Decodable {
         return conversations.allSatisfy {
             counts.contains($0.lastSeq) && counts.contains($0.lastReadSeq)
                 && counts.contains($0.unreadMentions ?? 0) && $0.pinnedSeqs?.allSatisfy(counts.contains) != false
-                && $0.members.allSatisfy { counts.contains($0.lastReadSeq) }
+                && $0.members.allSatisfy { counts.contains($0.lastReadSeq) && counts.contains($0.lastDeliveredSeq) }
         } && messages.allSatisfy { counts.contains($0.seq) && counts.contains($0.replyTo?.seq ?? 0) }
             && reads.allSatisfy { counts.contains($0.lastReadSeq) }
+            && delivered.allSatisfy { counts.contains($0.lastDeliveredSeq) }
             && reactions.allSatisfy { counts.contains($0.seq) && $0.counts.values.allSatisfy(counts.contains) }
     }
 
     enum CodingKeys: String, CodingKey {
-        case cursor, reset, more, me, profiles, conversations, messages, reactions, reads, presence, left
+        case cursor, reset, more, me, profiles, conversations, messages, reactions, reads, delivered, presence, left
     }
 
     init(from decoder: any Decoder) throws {
@@ -195,6 +214,7 @@ struct Changes: Sendable, Decodable {
         messages = try members.decodeIfPresent([WireMessage].self, forKey: .messages) ?? []
         reactions = try members.decodeIfPresent([WireReactions].self, forKey: .reactions) ?? []
         reads = try members.decodeIfPresent([WireRead].self, forKey: .reads) ?? []
+        delivered = try members.decodeIfPresent([WireDelivered].self, forKey: .delivered) ?? []
         presence = try members.decodeIfPresent([WirePresence].self, forKey: .presence) ?? []
         left = try members.decodeIfPresent([Conversation.ID].self, forKey: .left) ?? []
     }

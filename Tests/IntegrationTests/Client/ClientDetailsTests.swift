@@ -117,6 +117,35 @@ struct ClientDetailsTests {
         }
     }
 
+    @Test("a scheduled message is listed and counted on all devices, sent at its time, or removed")
+    func scheduled() async throws {
+        try await withAliceAndBob { alice, bob in
+            let id = Conversation.ID.aliceBob
+            @MainActor func count() -> Int? { alice.client.conversations.first { $0.id == id }?.scheduledCount }
+            let never = try await alice.client.schedule("Never", in: id, at: Date(timeIntervalSinceNow: 2))
+            #expect(never.content == "Never" && never.error == nil)
+            try await alice.waitUntil("the number") { _ in count() == 1 }
+            #expect(try await alice.client.scheduledMessages(in: id) == [never])
+            #expect(try await bob.client.scheduledMessages() == [])
+            try await alice.client.unschedule(never)
+            let details = MessageDetails(data: ["a": 1])
+            let later = try await alice.client.schedule(
+                "Later", in: id, at: Date(timeIntervalSinceNow: 2), details: details)
+            let chat = try await bob.client.loadedChat(with: id)
+            try await bob.waitUntil("the message") { _ in chat.messages.last?.content == "Later" }
+            #expect(chat.messages.last?.data == ["a": 1])
+            try await alice.waitUntil("the number") { _ in count() == 0 }
+            let hers = try await alice.client.loadedChat(with: id)
+            try await alice.waitUntil("the message") { _ in hers.messages.last?.id == later.id }
+            #expect(!chat.messages.contains { $0.content == "Never" })
+            await #expect {
+                try await alice.client.schedule("x", in: id, at: Date(timeIntervalSinceNow: -1))
+            } throws: { error in
+                (error as? PostlineError)?.field == "due_at"
+            }
+        }
+    }
+
     @Test(
         "unread mentions are right after the user has read or written elsewhere and another message followed",
         arguments: [true, false])
@@ -282,11 +311,14 @@ struct ClientDetailsTests {
                 for (table, columns) in [
                     "conversation": [
                         "pinned_seqs", "data", "unread_mentions", "is_marked_unread", "is_archived", "is_pinned",
+                        "scheduled_count", "unsent_count",
                     ], "message": ["reply_to", "mentions", "mentions_everyone", "data"],
+                    "member": ["last_delivered_seq"],
                 ] {
                     for column in columns { try database.execute(sql: "alter table \(table) drop column \(column)") }
                 }
-                try database.execute(sql: "drop table reaction; delete from grdb_migrations where identifier = '6'")
+                try database.execute(
+                    sql: "drop table reaction; delete from grdb_migrations where identifier in ('6', '7')")
             }
             // Without a connection the stored data is shown.
             try await alice.relaunch()

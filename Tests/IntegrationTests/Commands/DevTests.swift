@@ -46,7 +46,8 @@ struct DevTests {
                 "--operations-port", "0",
             ])
             #expect(
-                both.errors == "postline: In use by another program: port \(node.port), port \(other.port). "
+                both.errors == "postline: Cannot listen on 127.0.0.1, port \(node.port): the port is in use. "
+                    + "Cannot listen on 127.0.0.1, port \(other.port): the port is in use. "
                     + "Stop what listens there, or set --port, --http-port to others.\n")
             let weak = try await Command.run(["dev", "--directory", "\(parent)/new", "--jwt-secret", "short"])
             #expect(weak.status == 78)

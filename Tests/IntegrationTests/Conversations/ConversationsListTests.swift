@@ -129,7 +129,8 @@ struct ConversationsListTests {
             #expect(ofFifty.calls == ofOne.calls)
             #expect(
                 ofFifty.scans.keys.sorted() == [
-                    "conversation_members", "conversation_mutes", "conversations", "message_mentions", "user_profiles",
+                    "conversation_members", "conversation_mutes", "conversations", "delivered_marks",
+                    "message_mentions", "user_profiles",
                 ])
             #expect(ofFifty.scans["user_profiles"] == ofOne.scans["user_profiles"])
             for (table, scans) in ofFifty.scans {

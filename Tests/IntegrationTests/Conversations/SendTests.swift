@@ -147,7 +147,8 @@ struct SendTests {
             let alice = try await node.signedIn(.alice)
             let attachment: JSON = [
                 "url": "https://images.example.com/a.png", "mime_type": "image/png", "width": 640, "height": 480,
-                "bytes": 1024, "media_id": .null, "blurhash": .null,
+                "bytes": 1024, "media_id": .null, "blurhash": .null, "name": .null, "duration_ms": .null,
+                "waveform": .null, "preview_media_id": .null,
             ]
             let message = try await alice.call(
                 "messages.send",
@@ -181,7 +182,8 @@ struct SendTests {
             #expect(
                 silent["attachment"] == [
                     "url": "https://images.example.com/b.png", "mime_type": .null, "width": .null, "height": .null,
-                    "bytes": .null, "media_id": .null, "blurhash": .null,
+                    "bytes": .null, "media_id": .null, "blurhash": .null, "name": .null, "duration_ms": .null,
+                    "waveform": .null, "preview_media_id": .null,
                 ])
         }
     }
@@ -197,7 +199,8 @@ struct SendTests {
                 ("content", [("content", .string(String(repeating: "x", count: 8_001)))]),
                 ("conversation_id", [("conversation_id", "x")]), ("conversation_id", [("conversation_id", .null)]),
                 ("client_id", [("client_id", "x")]), ("client_id", [("client_id", 1)]),
-                ("kind", [("kind", "system")]), ("kind", [("kind", "video")]), ("kind", [("kind", 1)]),
+                ("kind", [("kind", "system")]), ("kind", [("kind", "sticker")]), ("attachment", [("kind", "video")]),
+                ("kind", [("kind", 1)]),
                 ("attachment", [("kind", "image")]), ("attachment", [("attachment", "x")]),
                 ("attachment", [("kind", "image"), ("attachment", [:])]),
                 ("attachment", [("kind", "image"), ("attachment", ["url": "http://a.example.com/b.png"])]),

@@ -97,11 +97,11 @@ struct RestoreTests {
             ]
             let lacking = try await Command.run(["doctor"], environment: environment)
             #expect(
-                lacking.output.contains("2 of the 3 of 3 pictures that were looked for are missing"),
+                lacking.output.contains("2 of the 3 of 3 files that were looked for are missing"),
                 "\(lacking.output)")
             for id in ids { try Data([1]).write(to: URL(fileURLWithPath: "\(folder)/avatars/\(id)")) }
             let whole = try await Command.run(["doctor"], environment: environment)
-            #expect(whole.output.contains("All of the 3 of 3 pictures"), "\(whole.output)")
+            #expect(whole.output.contains("All of the 3 of 3 files"), "\(whole.output)")
         }
     }
 

@@ -223,14 +223,29 @@ struct FairnessTests {
         }
     }
 
-    @Test("an edit that sets mentions, which all members are told, counts as five changes")
+    @Test("an edit that sets mentions counts as one change per ten members, who are all told")
     func mentionEdits() async throws {
         try await withNode(NodeSettings(rates: .withoutRefill)) { node in
             let alice = try await node.signedIn(.alice)
-            let seq = try #require(try await alice.send("short", to: Room.aliceBob)["seq"])
-            let edit: JSONObject = ["conversation_id": .string(Room.aliceBob), "seq": seq, "content": "changed"]
+            let group = try #require(
+                try await alice.call(
+                    "conversations.create_group", ["title": "Large", "member_ids": [.string(Person.bob.id)]])["id"]?
+                    .stringValue)
+            _ = try await node.database.value(
+                """
+                insert into auth.users (id, email)
+                select gen_random_uuid(), 'large.' || n || '@example.org' from generate_series(1, 28) n
+                """)
+            _ = try await node.database.value(
+                """
+                insert into public.conversation_members (conversation_id, user_id)
+                select '\(group)', id from auth.users where email like 'large.%@example.org'
+                """)
+            let seq = try #require(try await alice.send("short", to: group)["seq"])
+            let edit: JSONObject = ["conversation_id": .string(group), "seq": seq, "content": "changed"]
+            // The group is one change, and the edit of 30 members three.
             let burst = Rates().sendBurst
-            for _ in 1...burst - 5 { try await alice.call("messages.edit", edit) }
+            for _ in 1...burst - 4 { try await alice.call("messages.edit", edit) }
             let mentioning = JSONObject(edit.members + [.init(name: "mentions", value: [])])
             try await alice.call("messages.edit", mentioning)
             try await alice.refused(.rateLimited, "messages.edit", edit)

@@ -17,7 +17,7 @@ struct MediaTests {
     func avatars() async throws {
         try await withPictures { node, folder in
             let alice = try await node.signedIn(.alice)
-            for type in PictureType.allCases {
+            for type in MediaType.allCases where type.isPicture {
                 let url = try await alice.wear(type: type, bytes: 100_000)
                 let answer = try await PictureAnswer.get(url)
                 #expect(answer.status == 200 && answer.body == picture(type, bytes: 100_000))
@@ -129,7 +129,7 @@ struct MediaTests {
         try await withPictures { node, folder in
             let alice = try await node.signedIn(.alice)
             func put(
-                _ body: [UInt8], _ type: PictureType = .png, length: Int? = nil,
+                _ body: [UInt8], _ type: MediaType = .png, length: Int? = nil,
                 at change: (String) -> String = { $0 }
             ) async throws -> Int {
                 let url = try await alice.promise(.avatar).url
@@ -206,7 +206,7 @@ struct MediaTests {
         try await withPictures { node, folder in
             let alice = try await node.signedIn(.alice)
             for (name, type) in [
-                ("turned.jpg", PictureType.jpeg), ("turned.png", .png), ("turned.webp", .webp), ("turned.heic", .heic),
+                ("turned.jpg", MediaType.jpeg), ("turned.png", .png), ("turned.webp", .webp), ("turned.heic", .heic),
             ] {
                 let file = try Data(contentsOf: Repository.url("Tests/PostlineTests/Fixtures/Pictures/\(name)"))
                 let (id, url) = try await alice.promise(.avatar, type: type, bytes: file.count)
@@ -307,7 +307,7 @@ struct MediaTests {
             let later = try folder.store()
             try await later.tidy()
             #expect(throws: UploadRefusal.used) {
-                let picture = Picture(id: try #require(ID(second.id)), purpose: .message, type: .png, bytes: 1_000)
+                let picture = MediaFile(id: try #require(ID(second.id)), purpose: .message, type: .png, bytes: 1_000)
                 _ = try later.receive(picture, from: AddressKey("192.0.2.1"), until: Date() + 60)
             }
             try await isRefused(second.url)
@@ -324,8 +324,8 @@ struct MediaTests {
     func marks() async throws {  // A6
         try await PictureFolder.with { folder in
             let store = try folder.store()
-            let picture = Picture(id: .random(), purpose: .avatar, type: .png, bytes: 10)
-            func receive(until expires: Date) throws -> IncomingPicture {
+            let picture = MediaFile(id: .random(), purpose: .avatar, type: .png, bytes: 10)
+            func receive(until expires: Date) throws -> IncomingFile {
                 let incoming = try store.receive(picture, from: AddressKey("192.0.2.1"), until: expires)
                 try incoming.write(ByteBuffer(bytes: IntegrationTests.picture(bytes: 10)))
                 return incoming
@@ -349,8 +349,8 @@ struct MediaTests {
     func failedLink() async throws {
         try await PictureFolder.with { folder in
             let store = try folder.store()
-            let picture = Picture(id: .random(), purpose: .avatar, type: .png, bytes: 10)
-            func receive() throws -> IncomingPicture {
+            let picture = MediaFile(id: .random(), purpose: .avatar, type: .png, bytes: 10)
+            func receive() throws -> IncomingFile {
                 let incoming = try store.receive(picture, from: AddressKey("192.0.2.1"), until: Date() + 60)
                 try incoming.write(ByteBuffer(bytes: IntegrationTests.picture(bytes: 10)))
                 return incoming
@@ -370,10 +370,10 @@ struct MediaTests {
         try await PictureFolder.with { folder in
             let store = try folder.store(maxIncomingBytes: 1_000)
             func receive(_ id: ID, _ bytes: Int, from client: String = ID.random().description) throws
-                -> IncomingPicture
+                -> IncomingFile
             {
                 try store.receive(
-                    Picture(id: id, purpose: .avatar, type: .png, bytes: bytes), from: AddressKey(client),
+                    MediaFile(id: id, purpose: .avatar, type: .png, bytes: bytes), from: AddressKey(client),
                     until: Date() + 60)
             }
             let id = ID.random()
@@ -405,9 +405,9 @@ struct MediaTests {
         try await PictureFolder.with { folder in
             let time = Mutex(ContinuousClock.now)
             let store = try folder.store(maxIncomingBytes: 1_000_000, now: { time.withLock { $0 } })
-            func receive(_ bytes: Int, from client: String) throws -> IncomingPicture {
+            func receive(_ bytes: Int, from client: String) throws -> IncomingFile {
                 try store.receive(
-                    Picture(id: .random(), purpose: .avatar, type: .png, bytes: bytes), from: AddressKey(client),
+                    MediaFile(id: .random(), purpose: .avatar, type: .png, bytes: bytes), from: AddressKey(client),
                     until: Date() + 60)
             }
             let held = try (1...4).map { client in
@@ -446,9 +446,9 @@ struct MediaTests {
         try await PictureFolder.with { folder in
             let time = Mutex(ContinuousClock.now)
             let store = try folder.store(maxIncomingBytes: 1_000_000, now: { time.withLock { $0 } })
-            func receive(_ bytes: Int, from client: String) throws -> IncomingPicture {
+            func receive(_ bytes: Int, from client: String) throws -> IncomingFile {
                 try store.receive(
-                    Picture(id: .random(), purpose: .avatar, type: .png, bytes: bytes), from: AddressKey(client),
+                    MediaFile(id: .random(), purpose: .avatar, type: .png, bytes: bytes), from: AddressKey(client),
                     until: Date() + 60)
             }
             let slow = try receive(500_000, from: "192.0.2.1")
@@ -506,7 +506,7 @@ struct MediaTests {
                         ["purpose": "avatar", "mime_type": "image/png", "bytes": .integer(bytes)])
                 }
             }
-            let picture = Picture(id: .random(), purpose: .avatar, type: .png, bytes: 10)
+            let picture = MediaFile(id: .random(), purpose: .avatar, type: .png, bytes: 10)
             for (free, isTaken) in [(0, true), (1, true), (1 << 60, false)] {
                 let store = try folder.store(minFreeBytes: free)
                 #expect(try await store.hasRoom(for: 10) == isTaken)

@@ -38,7 +38,8 @@ struct PictureFolder: Sendable {
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) throws -> FolderStore {
         var settings = MediaSettings.Folder(
-            directory: path, url: "http://127.0.0.1", secret: TestNode.secret, maxBytes: 1 << 20,
+            directory: path, url: "http://127.0.0.1", secret: TestNode.secret,
+            limits: MediaLimits(pictures: 1 << 20, others: 4 << 20),
             minFreeBytes: minFreeBytes)
         settings.maxIncomingBytes = maxIncomingBytes
         return try FolderStore(settings, now: now)
@@ -56,9 +57,9 @@ func withPictures(
     }
 }
 
-/// Returns a file without metadata that has a picture's structure. Its data are no image, since a store does not decode
-/// them.
-func picture(_ type: PictureType = .png, bytes: Int = 1_000) -> [UInt8] {
+/// Returns a file without metadata that has the structure of its type. Its data are no image, since a store does not
+/// decode them.
+func picture(_ type: MediaType = .png, bytes: Int = 1_000) -> [UInt8] {
     func number(_ value: Int) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * $0)) } }
     let (first, last): ([UInt8], [UInt8]) =
         switch type {
@@ -72,6 +73,16 @@ func picture(_ type: PictureType = .png, bytes: Int = 1_000) -> [UInt8] {
             )
         case .heic:
             ([0, 0, 0, 24] + Array("ftypheic\0\0\0\0mif1heic".utf8) + number(bytes - 24) + Array("mdat".utf8), [])
+        case .mp4: ([0, 0, 0, 24] + Array("ftypisom\0\0\0\0isommp42".utf8), [])
+        case .mp4Audio: ([0, 0, 0, 24] + Array("ftypM4A \0\0\0\0M4A mp42".utf8), [])
+        case .quickTime: ([0, 0, 0, 20] + Array("ftypqt  \0\0\0\0qt  ".utf8), [])
+        case .webm, .webmAudio: ([0x1A, 0x45, 0xDF, 0xA3, 0x87, 0x42, 0x82, 0x84] + Array("webm".utf8), [])
+        case .mp3: (Array("ID3\u{4}\0".utf8), [])
+        case .ogg: (Array("OggS\0".utf8), [])
+        case .wav: (Array("RIFF".utf8) + number(bytes - 8).reversed() + Array("WAVEfmt ".utf8), [])
+        case .pdf: (Array("%PDF-1.7".utf8), [])
+        case .zip: (Array("PK\u{3}\u{4}".utf8), [])
+        case .text, .binary: ([], [])
         }
     // Without the byte that begins a marker of JPEG.
     let data = (first.count..<max(first.count, bytes - last.count)).map { UInt8($0 % 251) }
@@ -112,7 +123,7 @@ struct PictureAnswer: Sendable {
     static func get(_ url: String) async throws -> PictureAnswer { try await request("GET", url) }
 
     static func put(
-        _ body: [UInt8], to url: String, type: PictureType = .png, length: Int? = nil
+        _ body: [UInt8], to url: String, type: MediaType = .png, length: Int? = nil
     ) async throws -> PictureAnswer {
         try await request(
             "PUT", url, headers: ["Content-Type: \(type.rawValue)", "Content-Length: \(length ?? body.count)"],
@@ -123,31 +134,34 @@ struct PictureAnswer: Sendable {
 extension TestClient {
     /// Requests an upload URL. Returns the picture's id and the URL.
     func promise(
-        _ purpose: Picture.Purpose, in conversation: String? = nil, type: PictureType = .png, bytes: Int = 1_000
+        _ purpose: MediaFile.Purpose, in conversation: String? = nil, type: MediaType = .png, bytes: Int = 1_000,
+        name: String? = nil
     ) async throws -> (id: String, url: String) {
         var params: [JSONObject.Member] = [
             .init(name: "purpose", value: .string(purpose.rawValue)),
             .init(name: "mime_type", value: .string(type.rawValue)), .init(name: "bytes", value: .integer(bytes)),
         ]
         if let conversation { params.append(.init(name: "conversation_id", value: .string(conversation))) }
+        if let name { params.append(.init(name: "name", value: .string(name))) }
         let answer = try await call("media.create", JSONObject(params))
         return (
             try #require(answer["id"]?.stringValue), try #require(answer["upload"]?["url"]?.stringValue)
         )
     }
 
-    /// Uploads a picture, and returns its id.
+    /// Uploads a file, and returns its id.
     func upload(
-        _ purpose: Picture.Purpose, in conversation: String? = nil, type: PictureType = .png, bytes: Int = 1_000
+        _ purpose: MediaFile.Purpose, in conversation: String? = nil, type: MediaType = .png, bytes: Int = 1_000,
+        name: String? = nil
     ) async throws -> String {
-        let (id, url) = try await promise(purpose, in: conversation, type: type, bytes: bytes)
+        let (id, url) = try await promise(purpose, in: conversation, type: type, bytes: bytes, name: name)
         let answer = try await PictureAnswer.put(picture(type, bytes: bytes), to: url, type: type)
         #expect(answer.status == 204, "\(answer.head)")
         return id
     }
 
     /// Uploads a picture, sets it as the avatar, and returns its URL.
-    func wear(type: PictureType = .png, bytes: Int = 1_000) async throws -> String {
+    func wear(type: MediaType = .png, bytes: Int = 1_000) async throws -> String {
         let id = try await upload(.avatar, type: type, bytes: bytes)
         let me = try await call("me.set_avatar", ["avatar_type": "custom", "media_id": .string(id)])
         return try #require(me["avatar_url"]?.stringValue)

@@ -1,3 +1,4 @@
+import Foundations
 @testable import WireProtocol
 @testable import Messaging
 
@@ -49,6 +50,7 @@ enum SampleParameters {
     private static let excluding: [String: Set<String>] = [
         "profiles.get": ["ids", "username"], "messages.list": ["before_seq", "after_seq"],
         "me.set_avatar": ["avatar_id", "avatar_url", "media_id"],
+        "messages.send": ["attachment", "attachments"],
     ]
 
     private static let excluded: [String: Set<String>] = [
@@ -58,7 +60,7 @@ enum SampleParameters {
         "me.save": ["if_version"],
         "me.delete": ["identity_token", "nonce"],
         // Otherwise every send would be a repetition of the first.
-        "messages.send": ["client_id"],
+        "messages.send": ["client_id", "attachments"], "messages.schedule": ["client_id", "attachments"],
     ]
 
     private static let values: [String: JSON] = [
@@ -79,6 +81,7 @@ enum SampleParameters {
         "user_id": .string(Person.bob.id), "conversation_id": .string(Room.aliceBob), "before": "1.\(Room.aliceBob)",
         "content": "probe", "client_id": "12345678-1234-4234-8234-123456789abc", "kind": "image",
         "attachment": ["url": "https://probe.example.com/a.png", "mime_type": "image/png"],
+        "attachments": [["url": "https://probe.example.com/a.png", "mime_type": "image/png"]], "name": "a.png",
         "before_seq": 10, "after_seq": 1, "seq": 1, "cursor": "x", "messages_per_conversation": 1, "live": false,
         "state": "active", "is_typing": true, "until": "2030-01-01T00:00:00Z",
         "platform": "apns", "token": "a11ce0", "environment": "sandbox", "locale": "en",
@@ -86,5 +89,6 @@ enum SampleParameters {
         "reply_to_seq": 1, "mentions": [.string(Person.bob.id)], "mentions_everyone": false, "data": ["probe": "x"],
         "emoji": "👍", "is_set": true, "after": "1.\(Room.aliceBob).👍", "is_pinned": true, "is_marked_unread": true,
         "is_archived": true, "purpose": "message", "mime_type": "image/png", "bytes": 1_000, "width": 10, "height": 10,
+        "due_at": .string(Timestamp.after(seconds: 86_400)), "messages.scheduled after": "1.\(Room.aliceBob)",
     ]
 }

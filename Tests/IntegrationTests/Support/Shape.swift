@@ -20,20 +20,24 @@ enum Shape {
     static let conversation = [
         "id", "kind", "title", "created_by", "participant1_id", "participant2_id", "members", "last_seq", "version",
         "last_message_content", "last_message_time", "last_message_sender_id", "last_read_seq", "unread_count",
-        "unread_mentions", "is_marked_unread", "muted_until", "is_archived", "is_pinned", "pinned_seqs", "data",
-        "created_at", "updated_at",
+        "unread_mentions", "is_marked_unread", "muted_until", "is_archived", "is_pinned", "scheduled_count",
+        "unsent_count", "pinned_seqs", "data", "created_at", "updated_at",
     ]
 
-    static let member = ["user_id", "role", "joined_at", "last_read_seq"]
+    static let member = ["user_id", "role", "joined_at", "last_read_seq", "last_delivered_seq"]
 
     static let message = [
-        "id", "conversation_id", "seq", "sender_id", "sender", "client_id", "kind", "content", "attachment", "is_read",
-        "version", "reply_to", "mentions", "mentions_everyone", "data", "created_at", "edited_at", "deleted_at",
+        "id", "conversation_id", "seq", "sender_id", "sender", "client_id", "kind", "content", "attachment",
+        "attachments", "is_read", "version", "reply_to", "mentions", "mentions_everyone", "data", "created_at",
+        "edited_at", "deleted_at",
     ]
 
     static let sender = ["id", "username", "full_name", "avatar_type", "avatar_id", "avatar_url", "version"]
 
-    static let attachment = ["url", "mime_type", "width", "height", "bytes", "media_id", "blurhash"]
+    static let attachment = [
+        "url", "mime_type", "width", "height", "bytes", "media_id", "blurhash", "name", "duration_ms",
+        "waveform", "preview_media_id",
+    ]
 
     static let tokens = [
         "access_token", "token_type", "expires_in", "expires_at", "refresh_token", "user_id", "is_guest",
@@ -44,7 +48,7 @@ enum Shape {
     /// All members of Changes. The first three are required and come first; the others have no order.
     static let changes = [
         "cursor", "reset", "more", "me", "profiles", "presence", "conversations", "messages", "reactions", "reads",
-        "left", "limited",
+        "delivered", "left", "limited",
     ]
 }
 
@@ -84,12 +88,15 @@ func expectMessage(_ message: JSON?, sourceLocation: SourceLocation = #_sourceLo
     var members = Shape.message
     if message?["event"] != nil {
         #expect(message?["kind"] == "system", sourceLocation: sourceLocation)
-        members.insert("event", at: 9)
+        members.insert("event", at: 10)
     }
     expectShape(message, members, sourceLocation: sourceLocation)
     expectShape(message?["sender"], Shape.sender, sourceLocation: sourceLocation)
     if let attachment = message?["attachment"], attachment != .null {
         expectShape(attachment, Shape.attachment, sourceLocation: sourceLocation)
+        #expect(message?["attachments"]?[0] == attachment, sourceLocation: sourceLocation)
+    } else {
+        #expect(message?["attachments"] == .array([]), sourceLocation: sourceLocation)
     }
     expectTimestamp(message?["created_at"], sourceLocation: sourceLocation)
 }
@@ -118,5 +125,8 @@ func expectChanges(_ changes: JSON?, sourceLocation: SourceLocation = #_sourceLo
     for object in changes?["messages"]?.arrayValue ?? [] { expectMessage(object, sourceLocation: sourceLocation) }
     for object in changes?["reads"]?.arrayValue ?? [] {
         expectShape(object, ["conversation_id", "user_id", "last_read_seq"], sourceLocation: sourceLocation)
+    }
+    for object in changes?["delivered"]?.arrayValue ?? [] {
+        expectShape(object, ["conversation_id", "user_id", "last_delivered_seq"], sourceLocation: sourceLocation)
     }
 }

@@ -12,6 +12,9 @@ struct SyncedState: Sendable, Equatable {
 
     /// Each member's read mark, by conversation.
     var marks: [String: [String: Int]] = [:]
+
+    /// Each other member's delivered mark, by conversation, and what they have read.
+    var delivered: [String: [String: Int]] = [:]
     var limited: Set<String> = []
 
     /// The seqs as received, by conversation, which reveal gaps and duplicates.
@@ -23,6 +26,7 @@ struct SyncedState: Sendable, Equatable {
             conversations[id] = nil
             messages[id] = nil
             marks[id] = nil
+            delivered[id] = nil
             limited.remove(id)
         }
         if let new = changes["me"], new.version >= me?.version ?? 0 { me = new }
@@ -34,6 +38,7 @@ struct SyncedState: Sendable, Equatable {
             guard let id = conversation["id"]?.stringValue else { continue }
             for member in conversation["members"]?.arrayValue ?? [] {
                 mark(id, member["user_id"]?.stringValue, member["last_read_seq"]?.integerValue)
+                noteDelivered(id, member)
             }
             guard conversation.version >= conversations[id]?.version ?? 0 else { continue }
             conversations[id] = conversation
@@ -50,6 +55,9 @@ struct SyncedState: Sendable, Equatable {
         for read in changes["reads"]?.arrayValue ?? [] {
             guard let id = read["conversation_id"]?.stringValue else { continue }
             mark(id, read["user_id"]?.stringValue, read["last_read_seq"]?.integerValue)
+        }
+        for mark in changes["delivered"]?.arrayValue ?? [] {
+            if let id = mark["conversation_id"]?.stringValue { noteDelivered(id, mark) }
         }
         for id in changes["limited"]?.arrayValue?.compactMap(\.stringValue) ?? [] { limited.insert(id) }
         for presence in changes["presence"]?.arrayValue ?? [] {
@@ -71,6 +79,18 @@ struct SyncedState: Sendable, Equatable {
     private mutating func mark(_ conversation: String, _ user: String?, _ seq: Int?) {
         guard let user, let seq else { return }
         marks[conversation, default: [:]][user] = max(seq, marks[conversation]?[user] ?? 0)
+    }
+
+    private mutating func noteDelivered(_ conversation: String, _ mark: JSON) {
+        guard let user = mark["user_id"]?.stringValue, let seq = mark["last_delivered_seq"]?.integerValue else {
+            return
+        }
+        delivered[conversation, default: [:]][user] = max(seq, delivered[conversation]?[user] ?? 0)
+    }
+
+    /// Returns up to which message another member has received a conversation.
+    func lastDelivered(to person: Person, in conversation: String) -> Int {
+        max(delivered[conversation]?[person.id] ?? 0, marks[conversation]?[person.id] ?? 0)
     }
 
     /// Returns the sender of a message as a client shows it: the newest profile of `sender_id`.

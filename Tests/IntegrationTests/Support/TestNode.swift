@@ -119,6 +119,9 @@ struct NodeSettings: Sendable {
     /// The presence settings. Off by default, since presence would be pushed between expected pushes.
     var presence: PresenceTimes?
 
+    /// The least time between reports of delivered messages. Off by default, since they would be pushed likewise.
+    var deliveryInterval: Duration?
+
     /// Sign in with Apple, or nil if off.
     var apple: AppleSignIn?
 
@@ -186,6 +189,7 @@ func withNode<Value: Sendable>(
     configuration.poolWait = settings.poolWait
     configuration.standbyDatabaseURL = settings.standbyDatabaseURL
     configuration.presence = settings.presence
+    configuration.deliveryInterval = settings.deliveryInterval
     // Devices can register. Nodes that send device pushes are separate processes (PushSetup).
     configuration.pushPlatforms = Set(DevicePlatform.allCases)
     // One per run, since another may belong to another user.
@@ -195,7 +199,8 @@ func withNode<Value: Sendable>(
         settings.keepsPictures
         ? try FolderStore(
             .init(
-                directory: folder, url: nil, secret: TestNode.secret, maxBytes: 1 << 20,
+                directory: folder, url: nil, secret: TestNode.secret,
+                limits: MediaLimits(pictures: 1 << 20, others: 4 << 20),
                 minFreeBytes: settings.minFreePictureBytes)) : nil
     configuration.media = pictures
     configuration.apple = settings.apple

@@ -1,4 +1,5 @@
 import Accounts
+import CoreFoundation
 import Foundation
 import Foundations
 import JWTKit

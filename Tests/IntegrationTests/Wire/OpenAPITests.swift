@@ -1,5 +1,6 @@
 @testable import Accounts
 import Foundation
+import Foundations
 @testable import Outbox
 import LineClient
 import SchemaValidation
@@ -179,6 +180,15 @@ struct OpenAPITests {
         try await calls.call(
             alice, "messages.send", ["conversation_id": room, "kind": "image", "attachment": ["media_id": media]])
         try await calls.call(alice, "media.urls", ["ids": .array([media])])
+        try await calls.call(
+            alice, "messages.send",
+            [
+                "conversation_id": room, "kind": "file",
+                "attachments": [
+                    ["url": "https://a.example.com/b.pdf", "mime_type": "application/pdf", "name": "b.pdf"],
+                    ["url": "https://a.example.com/c.ogg", "duration_ms": 1_500, "waveform": "AAEC"],
+                ],
+            ])
         let seq = text["seq"] ?? .null
         try await calls.call(alice, "messages.edit", ["conversation_id": room, "seq": seq, "content": "y"])
         let details: JSONObject = [
@@ -191,6 +201,11 @@ struct OpenAPITests {
         try await calls.call(alice, "messages.list", ["conversation_id": room, "reply_to_seq": seq])
         try await calls.call(alice, "messages.pin", ["conversation_id": room, "seq": seq])
         try await calls.call(alice, "messages.delete", ["conversation_id": room, "seq": seq])
+        let scheduled = try await calls.call(
+            alice, "messages.schedule",
+            ["conversation_id": room, "content": "later", "due_at": .string(Timestamp.after(seconds: 86_400))])
+        try await calls.call(alice, "messages.scheduled", ["conversation_id": room])
+        try await calls.call(alice, "messages.unschedule", ["id": scheduled["id"] ?? .null])
         try await calls.call(alice, "messages.list", ["conversation_id": room, "limit": 200])
         try await calls.call(alice, "messages.list", ["conversation_id": .string(Room.alps), "after_seq": 0])
         try await calls.call(alice, "messages.mark_read", ["conversation_id": room, "seq": seq])
@@ -219,6 +234,7 @@ struct OpenAPITests {
         for push in await alice.received + carol.received {
             #expect(api.flaws(of: push, against: changes, closed: true) == [])
         }
+        try await calls.call(alice, "sync.ack", ["cursor": try await alice.sync().last?["cursor"] ?? .null])
         try await calls.call(alice, "sync.close")
     }
 
@@ -281,7 +297,11 @@ struct OpenAPITests {
                 for parameter in method.parameters {
                     guard case .string(let rule, validatedBy: .database) = parameter.type else { continue }
                     covered += 1
-                    for (text, isGood) in rule.samples {
+                    // A time within a year.
+                    let samples =
+                        parameter.name == "due_at"
+                        ? rule.samples.filter { !$0.1 } + [(Timestamp.after(seconds: 60), true)] : rule.samples
+                    for (text, isGood) in samples {
                         let params = try Self.params(of: method, with: parameter.name, text)
                         let schema = try #require(api.request(of: method.method))
                         let sample = "\(method.method) \(parameter.name) \(text.prefix(60))"

@@ -50,6 +50,7 @@ export async function applyChanges(draft, changes, { userID, isResponse = false 
   await applyMessages(draft, changes.messages ?? [], { userID, isResponse })
   await applyReactions(draft, changes.reactions ?? [])
   for (const read of changes.reads ?? []) applyRead(draft, read, userID)
+  for (const mark of changes.delivered ?? []) applyDelivered(draft, mark)
   for (const presence of changes.presence ?? []) {
     draft.put('presence', presence.user_id, { generation, value: presence })
   }
@@ -142,7 +143,7 @@ function applyConversation(draft, conversation) {
 
 /**
  * Returns the newest of both states: the metadata of the greater version, `last_*` of the greater `last_seq`, and the
- * greater of each read mark.
+ * greater of each mark.
  *
  * @param {import('./mirror.js').StoredConversation} held
  * @param {Conversation} newer
@@ -152,7 +153,7 @@ function merge(held, newer) {
   const [base, other] = held.version > newer.version ? [held, newer] : [newer, held]
   const last = other.last_seq > base.last_seq ? other : base
   const reader = other.last_read_seq > base.last_read_seq ? other : base
-  const marks = new Map(other.members.map((member) => [member.user_id, member.last_read_seq]))
+  const marks = new Map(other.members.map((member) => [member.user_id, member]))
   return {
     ...base,
     last_seq: last.last_seq,
@@ -165,8 +166,11 @@ function merge(held, newer) {
     // The mentions after the greater mark, up to the greater number.
     unread_mentions: reader.last_read_seq >= last.last_seq ? 0 : (reader === base ? last : reader).unread_mentions,
     members: base.members.map((member) => {
-      const mark = marks.get(member.user_id) ?? 0
-      return mark > member.last_read_seq ? { ...member, last_read_seq: mark } : member
+      const mark = marks.get(member.user_id) ?? member
+      const last_read_seq = Math.max(mark.last_read_seq, member.last_read_seq)
+      const last_delivered_seq = Math.max(deliveredMark(mark), deliveredMark(member))
+      const isSame = last_read_seq === member.last_read_seq && last_delivered_seq === deliveredMark(member)
+      return isSame ? member : { ...member, last_read_seq, last_delivered_seq }
     }),
   }
 }
@@ -184,7 +188,10 @@ export function applyRead(draft, { conversation_id, user_id, last_read_seq }, us
   const isMembers = value.members.some((each) => each.user_id === user_id && each.last_read_seq < last_read_seq)
   if (!isOwn && !isMembers) return
   const members = isMembers
-    ? value.members.map((each) => (each.user_id === user_id ? { ...each, last_read_seq } : each)) : value.members
+    ? value.members.map((each) => {
+      return each.user_id === user_id
+        ? { ...each, last_read_seq, last_delivered_seq: Math.max(deliveredMark(each), last_read_seq) } : each
+    }) : value.members
   draft.put('conversation', conversation_id, {
     ...held, value: {
       ...value, members, ...isOwn && {
@@ -192,6 +199,25 @@ export function applyRead(draft, { conversation_id, user_id, last_read_seq }, us
       },
     },
   })
+}
+
+/**
+ * The number up to which a member's devices have received a conversation. An older server tells only what was read.
+ *
+ * @param {Conversation['members'][number]} member
+ */
+export function deliveredMark(member) { return Math.max(member.last_delivered_seq ?? 0, member.last_read_seq) }
+
+/**
+ * @param {DraftWrites} draft
+ * @param {NonNullable<Changes['delivered']>[number]} mark
+ */
+function applyDelivered(draft, { conversation_id, user_id, last_delivered_seq }) {
+  const held = currentConversation(draft, conversation_id)
+  const member = held?.value.members.find((each) => each.user_id === user_id)
+  if (!held || !member || deliveredMark(member) >= last_delivered_seq) return
+  const members = held.value.members.map((each) => (each === member ? { ...each, last_delivered_seq } : each))
+  draft.put('conversation', conversation_id, { ...held, value: { ...held.value, members } })
 }
 
 /**

@@ -1,5 +1,7 @@
+import { deliveredMark } from './apply-changes.js'
 import { PostlineError } from './errors.js'
 import { MessageViews } from './message-views.js'
+import { kindOf, messageFile } from './file.js'
 import { checkEdit, checkIsMessage, checkMessage } from './names.js'
 import { messagePicture } from './picture.js'
 import { messageKey, messageRange } from './storage.js'
@@ -185,11 +187,13 @@ export class Chat {
     const conversation = user.views.get(this.id)
     const others = conversation?.members.filter((member) => member.user_id !== user.id) ?? []
     const readMark = others.length ? Math.min(...others.map((member) => member.last_read_seq)) : 0
+    const delivered = others.length ? Math.min(...others.map(deliveredMark)) : 0
     const messages = [...this.#messages.values()].sort((a, b) => a.seq - b.seq)
     const changes = mirror.change.size ? mirror.changes.filter((change) => change.queue === this.id) : []
     return {
       conversation,
-      messages: conversation || changes.length ? views.update(messages, changes, readMark) : emptySnapshot.messages,
+      messages: conversation || changes.length
+        ? views.update(messages, changes, readMark, delivered) : emptySnapshot.messages,
       hasOlder: conversation !== null && conversation.last_seq > 0 && this.#from !== Infinity && this.#from > 1,
       typing: conversation ? (user.typists.snapshot[this.id] ?? []).flatMap((id) => {
         return others.some((member) => member.user_id === id) ? user.views.profile(id) ?? [] : []
@@ -255,7 +259,9 @@ export class Chat {
    */
   async send(content, options = {}) {
     checkMessage('send', content, options)
-    return this.#queueMessage({ content, ...options.attachment && { kind: 'image' }, ...options })
+    const first = options.attachments?.[0] ?? options.attachment
+    const kind = first && kindOf({ type: first.mime_type ?? 'image/' })
+    return this.#queueMessage({ content, ...kind && { kind }, ...options })
   }
 
   /**
@@ -274,16 +280,35 @@ export class Chat {
     if (!(picture?.blob instanceof Blob)) {
       throw new PostlineError('invalid_params', 'sendPicture takes a File, a Blob or a Picture.', { field: 'file' })
     }
-    return this.#queueMessage({ content: '', kind: 'image', ...options }, picture)
+    return this.#queueMessage({ content: '', kind: 'image', ...options }, [picture])
+  }
+
+  /**
+   * Sends 1 to 10 files of any kind as one message. Pictures are scaled down as by `sendPicture`; to send one as it is,
+   * pass `{ blob, type: 'application/octet-stream', name }`. When this resolves, the files are stored on the device and
+   * shown. Their upload goes on after a reload, where it was interrupted; `discard` ends it.
+   *
+   * @param {readonly (Blob | import('./picture.js').Picture)[]} files Files, or what `messageFile` returned for them.
+   * @param {SendOptions & { content?: string }} [options]
+   * @returns {Promise<string>} The message's id.
+   * @throws {PostlineError} `invalid_params` for another number of files, or an empty one; `signed_out`,
+   *   `store_unusable`.
+   */
+  async sendFiles(files, options = {}) {
+    const taken = await Promise.all(files.map((file) => file instanceof Blob ? messageFile(file) : file))
+    if (!taken.length || taken.length > 10 || !taken.every((file) => file?.blob instanceof Blob && file.blob.size)) {
+      throw new PostlineError('invalid_params', 'sendFiles takes 1 to 10 files that are not empty.', { field: 'files' })
+    }
+    return this.#queueMessage({ kind: kindOf(taken[0]), ...options }, taken)
   }
 
   /**
    * @param {object} params
-   * @param {import('./picture.js').Picture} [picture]
+   * @param {import('./picture.js').Picture[]} [files]
    */
-  async #queueMessage(params, picture) {
+  async #queueMessage(params, files) {
     const user = await this.#requireUser()
-    const id = await user.queueMessage(this.id, params, picture)
+    const id = await user.queueMessage(this.id, params, files)
     this.#client.messageSent(this.id)
     return id
   }

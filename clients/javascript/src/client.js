@@ -1,10 +1,11 @@
 import { ClientCore } from './client-core.js'
 import { PostlineError } from './errors.js'
-import { checkID, checkNames, clientOptions, credentialNames } from './names.js'
+import { checkID, checkMessage, checkNames, clientOptions, credentialNames } from './names.js'
 import { avatarPicture } from './picture.js'
 import { PictureURLs } from './picture-urls.js'
 import { requestTokens, signInWith } from './sign-in.js'
 import { upload } from './upload.js'
+import { uuid } from './uuid.js'
 
 /** @typedef {import('../types').MethodName} MethodName */
 /** @typedef {import('../types').MethodParams} MethodParams */
@@ -321,6 +322,53 @@ export class PostlineClient {
   }
 
   /**
+   * Schedules a message, which the server sends at its time, whether or not this device is on.
+   *
+   * @param {string} conversationID
+   * @param {string} content As of `chat.send`.
+   * @param {Date} dueAt A time in the future, at most a year from now.
+   * @param {import('./chat.js').SendOptions} [options] As of `chat.send`.
+   * @throws {PostlineError} `invalid_params`, `not_found`, `offline`; `forbidden` with 100 scheduled messages.
+   */
+  async schedule(conversationID, content, dueAt, options = {}) {
+    checkMessage('schedule', content, options)
+    if (!(dueAt instanceof Date) || Number.isNaN(dueAt.getTime())) {
+      throw new PostlineError('invalid_params', '"dueAt" must be a Date.', { field: 'dueAt' })
+    }
+    return this.call('messages.schedule', {
+      conversation_id: conversationID, content, client_id: uuid(), due_at: dueAt.toISOString(),
+      ...options.attachment && { kind: 'image' }, ...options,
+    })
+  }
+
+  /**
+   * Returns the user's scheduled messages by their time, also those that the server refused to send (`error`).
+   *
+   * @param {string} [conversationID] Without it, those of all conversations.
+   */
+  async scheduled(conversationID) {
+    const found = []
+    /** @type {string | null | undefined} */
+    let after
+    do {
+      const page = await this.call('messages.scheduled', {
+        ...conversationID && { conversation_id: conversationID }, ...after && { after },
+      })
+      found.push(...page.scheduled)
+      after = page.next
+    } while (after)
+    return found
+  }
+
+  /**
+   * Removes a scheduled message, which is not sent then.
+   *
+   * @param {{ id: string }} message
+   * @throws {PostlineError} `not_found` if it was sent or removed.
+   */
+  async unschedule({ id }) { await this.call('messages.unschedule', { id }) }
+
+  /**
    * Edits the user's own data. When this resolves, the edit is stored on the device and shown.
    *
    * @param {MethodParams['me.save']} fields
@@ -360,6 +408,25 @@ export class PostlineClient {
   async pictureURL(attachment, options = {}) {
     const { media_id, url } = attachment ?? {}
     return media_id ? this.#pictureURLs.get(media_id, options.renew === true) : url ?? null
+  }
+
+  /**
+   * Returns the URL of an attachment's file for some minutes, or null if it is gone.
+   *
+   * @param {{ media_id?: string | null, url?: string | null } | null} attachment
+   * @param {{ renew?: boolean }} [options] `renew` asks the server again.
+   */
+  fileURL(attachment, options = {}) { return this.pictureURL(attachment, options) }
+
+  /**
+   * Returns the URL of an attachment's preview for some minutes, or null if it has none.
+   *
+   * @param {{ preview_media_id?: string | null } | null} attachment
+   * @param {{ renew?: boolean }} [options] `renew` asks the server again.
+   */
+  async previewURL(attachment, options = {}) {
+    const id = attachment?.preview_media_id
+    return id ? this.#pictureURLs.get(id, options.renew === true) : null
   }
 
   /**

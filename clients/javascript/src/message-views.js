@@ -1,4 +1,5 @@
 import { PostlineError } from './errors.js'
+import { filesOf } from './mirror.js'
 import { noReactions, reactionsView } from './reaction-views.js'
 import { newestPreview } from './reply-preview.js'
 
@@ -12,15 +13,19 @@ import { newestPreview } from './reply-preview.js'
  * - `id`: stays the same from the moment the message is queued.
  * - `seq`: null until the server has the message.
  * - `sender`: the newest profile of the sender, as far as known.
+ * - `is_delivered`: a device of each other member has received it. In groups of more than 32 members, all have read it.
  * - `reactions`: `counts` by emoji, and the user's `own`.
  * - `delivery`: `sent`, `queued`, or `refused` because of `error`. An edited message may be queued or refused again.
  * - `change`: the key for `retry` and `discard`, unless the message is sent.
- * - `preview`: an object URL of the picture while it is on the device.
- * - `progress`: the uploaded part of the picture, from 0 to 1, and `filename` its file's name, until it is sent.
+ * - `attachments` and `attachment`: also of a message that is not sent yet.
+ * - `previews`: object URLs of the attachments that are on the device, and `preview` that of the first.
+ * - `progress`: the uploaded part of the files, from 0 to 1, and `filename` the first one's name, until it is sent.
  *
  * @typedef {Omit<Message, 'seq' | 'sender'> & {
- *   seq: number | null, sender: Message['sender'] | Profile | null, delivery: 'sent' | 'queued' | 'refused',
- *   error: PostlineError | null, change: string | null, preview: string | null, progress: number | null,
+ *   seq: number | null, sender: Message['sender'] | Profile | null, is_delivered: boolean,
+ *   delivery: 'sent' | 'queued' | 'refused',
+ *   error: PostlineError | null, change: string | null, preview: string | null,
+ *   previews: readonly (string | null)[], progress: number | null,
  *   filename: string | null, reactions: import('./reaction-views.js').ReactionsView
  * }} MessageView
  */
@@ -45,9 +50,10 @@ export class MessageViews {
    * @param {StoredMessage[]} messages The server's messages, ascending.
    * @param {ChangeRecord[]} changes The conversation's changes in the outbox, the oldest first.
    * @param {number} readMark The number up to which all other members have read.
+   * @param {number} deliveredMark The number up to which devices of all other members have received.
    * @returns {readonly MessageView[]}
    */
-  update(messages, changes, readMark) {
+  update(messages, changes, readMark, deliveredMark) {
     const former = this.#cache
     this.#cache = new Map()
     /** @type {Map<number, ChangeRecord>} */
@@ -65,15 +71,17 @@ export class MessageViews {
       const isOwn = message.sender_id === userID
       const id = isOwn ? message.client_id ?? message.id : message.id
       const sender = profile(message.sender_id) ?? message.sender ?? null
-      const preview = isOwn && message.attachment?.media_id ? sentPreview(message.attachment.media_id) : null
+      const previews = attachmentsOf(message).map(({ media_id }) => isOwn && media_id ? sentPreview(media_id) : null)
       const isRead = message.seq <= readMark
+      const isDelivered = message.seq <= deliveredMark
       const edit = edits.get(message.seq)
       const reacted = reactions.get(message.seq) ?? []
       // A page of older messages may have been overtaken by an edit of the quoted message.
       const quoted = message.reply_to ? bySeq.get(message.reply_to.seq) : undefined
-      const key = [message, sender, isRead, edit, preview, quoted, ...reacted]
+      const key = [message, sender, isRead, isDelivered, edit, quoted, reacted.length, ...previews, ...reacted]
       return this.#cached(former, id, key, () => ({
-        ...sentView(message, edit), id, sender, is_read: isRead, preview, progress: null, filename: null,
+        ...sentView(message, edit), id, sender, is_read: isRead, is_delivered: isDelivered, previews,
+        preview: previews[0] ?? null, progress: null, filename: null,
         reply_to: message.reply_to ? newestPreview(message.reply_to, quoted) : null,
         reactions: message.deleted_at || isDeleted(edit) ? noReactions : reactionsView(message, reacted),
       }))
@@ -81,12 +89,14 @@ export class MessageViews {
     const queued = changes.filter(({ method }) => method === 'messages.send').map((change) => {
       const { userID, profile } = this.context
       const sender = profile(userID)
-      const preview = change.picture ? this.context.preview(change.key, change.picture.blob) : null
-      const progress = change.picture ? this.context.progress(change.key) : null
+      const files = filesOf(change)
+      const previews = files.map(({ blob }, index) => this.context.preview(`${change.key}/${index}`, blob))
+      const progress = files.length ? this.context.progress(change.key) : null
       const { client_id: id, reply_to_seq } = change.params
       const quoted = reply_to_seq ? bySeq.get(reply_to_seq) : undefined
-      return this.#cached(former, id, [change, sender, preview, progress, quoted], () => ({
-        ...queuedView(change, userID), id, sender, preview, progress, reactions: noReactions,
+      return this.#cached(former, id, [change, sender, progress, quoted, ...previews], () => ({
+        ...queuedView(change, userID), id, sender, previews, preview: previews[0] ?? null, progress,
+        reactions: noReactions,
         reply_to: reply_to_seq ? newestPreview({ ...unknownPreview, seq: reply_to_seq }, quoted) : null,
       }))
     })
@@ -121,10 +131,12 @@ function isDeleted(edit) { return edit?.method === 'messages.delete' && !edit.re
 function sentView(message, edit) {
   // An older server, or the records of an older client, have none of these members.
   const { mentions = [], mentions_everyone = false, data = null } = message
-  const view = { ...message, mentions, mentions_everyone, data, ...deliveryOf(edit) }
+  const attachments = attachmentsOf(message)
+  const view = { ...message, attachments, mentions, mentions_everyone, data, ...deliveryOf(edit) }
   if (!edit || edit.refusal) return view
   if (isDeleted(edit)) {
-    return { ...view, content: null, attachment: null, data: null, mentions: [], mentions_everyone: false }
+    const gone = { content: null, attachment: null, attachments: [], data: null }
+    return { ...view, ...gone, mentions: [], mentions_everyone: false }
   }
   const { params } = edit
   return {
@@ -139,17 +151,18 @@ function sentView(message, edit) {
  * @param {string} userID
  */
 function queuedView(change, userID) {
-  const { params, picture, created_at } = change
-  const { url = '', mime_type = null, width = null, height = null, bytes = null, media_id = null, blurhash = null } =
-    params.attachment ?? {}
-  const size = { mime_type: picture?.type ?? null, width: picture?.width ?? null, height: picture?.height ?? null }
+  const { params, created_at } = change
+  const files = filesOf(change)
+  const given = params.attachments ?? (params.attachment ? [params.attachment] : [])
+  const attachments = files.length ? files.map(fileAttachment) : given.map((/** @type {any} */ each) => ({
+    ...noAttachment, ...each }))
   return {
     conversation_id: params.conversation_id, seq: null, sender_id: userID, client_id: params.client_id,
     kind: params.kind ?? 'text', content: params.content ?? null,
-    attachment: params.attachment ? { url, mime_type, width, height, bytes, media_id, blurhash }
-      : picture ? { ...size, url, bytes: picture.blob.size, media_id, blurhash } : null,
-    is_read: false, version: 0, mentions: params.mentions ?? [], mentions_everyone: params.mentions_everyone ?? false,
-    data: params.data ?? null, created_at, edited_at: null, deleted_at: null, filename: picture?.name ?? null,
+    attachment: attachments[0] ?? null, attachments,
+    is_read: false, is_delivered: false, version: 0, mentions: params.mentions ?? [],
+    mentions_everyone: params.mentions_everyone ?? false,
+    data: params.data ?? null, created_at, edited_at: null, deleted_at: null, filename: files[0]?.name ?? null,
     ...deliveryOf(change),
   }
 }
@@ -165,3 +178,24 @@ function deliveryOf(change) {
     error: change.refusal && PostlineError.fromJSON(change.refusal),
   }
 }
+
+/** @type {import('../types').Message['attachments'][number]} */
+const noAttachment = {
+  url: '', mime_type: null, width: null, height: null, bytes: null, media_id: null, blurhash: null, name: null,
+  duration_ms: null, waveform: null, preview_media_id: null,
+}
+
+/** @param {import('./picture.js').Picture} file */
+function fileAttachment({ blob, type, width, height, name, duration_ms, waveform }) {
+  return {
+    ...noAttachment, mime_type: type, width: width ?? null, height: height ?? null, bytes: blob.size,
+    name: type.startsWith('image/') ? null : name ?? null, duration_ms: duration_ms ?? null, waveform: waveform ?? null,
+  }
+}
+
+/**
+ * Returns the attachments of a message, also of one of an older server or that an older client has stored.
+ *
+ * @param {Message} message
+ */
+function attachmentsOf({ attachments, attachment }) { return attachments ?? (attachment ? [attachment] : []) }

@@ -26,8 +26,12 @@
  * @property {any} params
  * @property {string} created_at
  * @property {ReturnType<import('./errors.js').PostlineError['toJSON']> | null} refusal
- * @property {import('./picture.js').Picture} [picture] A picture to upload before the message is sent.
+ * @property {import('./picture.js').Picture[]} [files] Files to upload before the message is sent.
+ * @property {import('./picture.js').Picture} [picture] The only one, of a version before.
+ * @property {Uploaded[]} [uploads] What was uploaded of the files.
  */
+/** @typedef {{ id?: string, begun?: import('./upload.js').Created }} UploadState */
+/** @typedef {{ file?: UploadState, preview?: UploadState }} Uploaded */
 /**
  * What a commit has touched.
  *
@@ -145,3 +149,10 @@ export class Mirror {
     }).sort((a, b) => (a.conversation_id === b.conversation_id ? a.seq - b.seq : a.created_at < b.created_at ? -1 : 1))
   }
 }
+
+/**
+ * Returns the files of a change.
+ *
+ * @param {Pick<ChangeRecord, 'files' | 'picture'>} change
+ */
+export function filesOf({ files, picture }) { return files ?? (picture ? [picture] : []) }

@@ -1,6 +1,7 @@
 import { applyChanges } from './apply-changes.js'
 import { Backoff } from './backoff.js'
 import { endsSession, PostlineError } from './errors.js'
+import { filesOf } from './mirror.js'
 import { upload } from './upload.js'
 
 /** @typedef {import('./mirror.js').ChangeRecord} ChangeRecord */
@@ -76,7 +77,8 @@ export class Outbox {
     while (!this.#hasEnded
       && (change = this.store.mirror.changes.find((each) => queueOf(each) === queue && this.#isDue(each)))) {
       try {
-        if (change.picture && !change.params.attachment) await this.#upload(change)
+        const { attachments, attachment } = change.params
+        if (filesOf(change).length && !attachments && !attachment) await this.#upload(change)
         else await this.#perform(change)
         backoff.reset()
       } catch (error) {
@@ -88,7 +90,7 @@ export class Outbox {
         if (endsSession(error) || error.code === 'unauthenticated' || error.code === 'token_expired') {
           return this.connection.close(error.message)
         }
-        if (change.picture && error.code === 'unavailable') interruptions += 1
+        if (filesOf(change).length && error.code === 'unavailable') interruptions += 1
         if (isTemporary(error) && interruptions < maxInterruptions) await this.#pause(error, backoff)
         else await this.#refuse(change, error)
       }
@@ -108,35 +110,76 @@ export class Outbox {
     })
   }
 
-  /** @param {ChangeRecord} change */
-  async #upload({ key, picture, params }) {
-    if (!picture) return
+  /**
+   * Uploads the files of a message, one after another. What was uploaded of them is recorded.
+   *
+   * @param {ChangeRecord} change
+   */
+  async #upload(change) {
+    const { key, params } = change
+    const files = filesOf(change)
+    const total = files.reduce((sum, { blob }) => sum + blob.size, 0)
     const controller = new AbortController()
     this.#uploads.set(key, controller)
+    /** @type {import('./mirror.js').Uploaded[]} */
+    const uploads = files.map((_, index) => ({ ...change.uploads?.[index] }))
+    const record = () => this.#update(key, (each) => ({ ...each, uploads: uploads.map((upload) => ({ ...upload })) }))
     try {
-      const id = await upload((method, given) => this.connection.call(method, given), picture, {
-        purpose: 'message', conversationID: params.conversation_id, signal: controller.signal,
-        mediaURL: this.mediaURL, onProgress: (part) => this.onProgress(key, part),
-      })
-      const attachment = {
-        media_id: id, mime_type: picture.type, bytes: picture.blob.size,
-        ...(picture.width && { width: picture.width, height: picture.height }),
+      let done = 0
+      for (const [index, file] of files.entries()) {
+        for (const part of /** @type {const} */ (['preview', 'file'])) {
+          const content = part === 'file' ? file : file.preview
+          const upload = uploads[index][part] ??= {}
+          if (!content || upload.id) continue
+          upload.id = await this.#uploadFile(content, upload, {
+            conversationID: params.conversation_id, signal: controller.signal, onBegin: record,
+            onProgress: (ratio) => part === 'file' && this.onProgress(key, (done + ratio * file.blob.size) / total),
+          })
+          await record()
+        }
+        done += file.blob.size
       }
-      await this.#update(key, (change) => ({ ...change, params: { ...change.params, attachment } }))
+      const attachments = files.map((file, index) => ({
+        media_id: uploads[index].file?.id, mime_type: file.type, bytes: file.blob.size,
+        ...(file.width && { width: file.width, height: file.height }),
+        // That of a photograph is its sender's business.
+        ...(file.name && !file.type.startsWith('image/') && { name: file.name.slice(0, 255) }),
+        ...(file.duration_ms !== undefined && { duration_ms: file.duration_ms }),
+        ...(file.waveform && { waveform: file.waveform }),
+        ...(uploads[index].preview?.id && { preview_media_id: uploads[index].preview?.id }),
+      }))
+      await this.#update(key, (each) => ({ ...each, params: { ...each.params, attachments } }))
     } finally {
       this.#uploads.delete(key)
     }
   }
 
   /**
+   * @param {import('./picture.js').Picture} file
+   * @param {{ begun?: import('./upload.js').Created }} state
+   * @param {Pick<import('./upload.js').UploadOptions, 'conversationID' | 'signal' | 'onBegin' | 'onProgress'>} options
+   */
+  #uploadFile(file, state, options) {
+    return upload((method, given) => this.connection.call(method, given), file, {
+      ...options, purpose: 'message', mediaURL: this.mediaURL, begun: state.begun,
+      onBegin: (created) => {
+        state.begun = created
+        return options.onBegin?.(created)
+      },
+    })
+  }
+
+  /**
    * @param {ChangeRecord} change
    * @param {PostlineError} error
    */
-  #refuse({ key, picture }, error) {
-    return this.#update(key, (change) => {
-      // A picture is used once. It is uploaded again with the next attempt.
-      const { attachment, ...params } = change.params
-      return { ...change, params: picture ? params : change.params, refusal: error.toJSON() }
+  #refuse({ key }, error) {
+    return this.#update(key, ({ uploads, ...change }) => {
+      if (!filesOf(change).length) return { ...change, refusal: error.toJSON() }
+      // A file is used once. Unless the store was the reason, it is uploaded again with the next attempt.
+      const { attachments, ...params } = change.params
+      const kept = error.code === 'unavailable' && uploads ? { uploads } : {}
+      return { ...change, ...kept, params, refusal: error.toJSON() }
     })
   }
 
@@ -168,11 +211,11 @@ export class Outbox {
 }
 
 /**
- * A picture does not hold up the texts after it.
+ * A file does not hold up the texts after it.
  *
  * @param {ChangeRecord} change
  */
-function queueOf({ queue, picture }) { return picture ? `${queue}/pictures` : queue }
+function queueOf(change) { return filesOf(change).length ? `${change.queue}/pictures` : change.queue }
 
 /** @param {PostlineError} error */
 function isTemporary({ code }) { return code === 'rate_limited' || code === 'unavailable' || code === 'timeout' }

@@ -1,6 +1,14 @@
 import { PostlineError } from './errors.js'
 
-/** @typedef {{ blob: Blob, type: string, width?: number, height?: number, name?: string }} Picture */
+/**
+ * A file to upload: `type` is a type that the server accepts. Of a video or an audio `duration_ms` and `waveform` are
+ * shown to the receivers, and `preview` is a picture to show before the file.
+ *
+ * @typedef {{
+ *   blob: Blob, type: string, width?: number, height?: number, name?: string, duration_ms?: number, waveform?: string,
+ *   preview?: { blob: Blob, type: string, width?: number, height?: number }
+ * }} Picture
+ */
 
 const longestSide = 2048
 const quality = 0.85
@@ -53,7 +61,19 @@ export async function avatarPicture(file) {
   }
 }
 
-function canDraw() { return typeof createImageBitmap === 'function' && typeof document === 'object' }
+/**
+ * Draws what is shown by an element, such as a frame of a video, as a picture of at most 1,024 pixels.
+ *
+ * @param {HTMLVideoElement} element
+ * @param {number} width
+ * @param {number} height
+ */
+export function drawn(element, width, height) {
+  const scale = Math.min(1, 1024 / Math.max(width, height))
+  return draw(element, { x: 0, y: 0, width, height }, scaled(width, scale), scaled(height, scale))
+}
+
+export function canDraw() { return typeof createImageBitmap === 'function' && typeof document === 'object' }
 
 /** @param {Blob} file */
 async function read(file) {
@@ -65,7 +85,7 @@ async function read(file) {
 }
 
 /**
- * @param {ImageBitmap} image
+ * @param {ImageBitmap | HTMLVideoElement} image
  * @param {{ x: number, y: number, width: number, height: number }} part
  * @param {number} width
  * @param {number} height

@@ -1,3 +1,4 @@
+import { AcknowledgementThrottle } from './acknowledgement-throttle.js'
 import { Backoff } from './backoff.js'
 import { Connection } from './connection.js'
 import { endsSession, offlineError, PostlineError } from './errors.js'
@@ -62,6 +63,11 @@ export class SyncEngine {
     this.#connection?.notify('conversations.typing', { conversation_id: conversationID, is_typing: isTyping })
   })
 
+  #acknowledgements = new AcknowledgementThrottle(() => {
+    const { cursor } = this.#options.store
+    if (cursor) this.#connection?.notify('sync.ack', { cursor })
+  })
+
   /** @param {EngineOptions} options */
   constructor(options) {
     this.#options = options
@@ -111,6 +117,7 @@ export class SyncEngine {
     this.#hasEnded = true
     this.#resumeWaiters(null)
     this.#typing.clear()
+    this.#acknowledgements.clear()
     this.#connection?.close('The client has disconnected.')
     this.#wake.signal()
   }
@@ -144,6 +151,7 @@ export class SyncEngine {
       this.#connection = this.#outbox = null
       this.#isReady = false
       this.#typing.clear()
+      this.#acknowledgements.clear()
       connection.close()
     }
   }
@@ -202,7 +210,7 @@ export class SyncEngine {
         }, {
           // Applied before the pushes after it.
           onResult: (changes) => {
-            applied = this.#options.store.apply(changes)
+            applied = this.#options.store.apply(changes).then(() => this.#acknowledge(connection, changes))
             applied.catch(() => {})
           },
         })
@@ -226,13 +234,24 @@ export class SyncEngine {
     const { store, onTyping, onState } = this.#options
     // A change that could not be stored is not skipped: the next connection syncs from the stored cursor.
     const fail = (/** @type {Error} */ error) => connection.close(error.message)
-    if (method === 'changes') store.apply(params).catch(fail)
+    if (method === 'changes') store.apply(params).then(() => this.#acknowledge(connection, params)).catch(fail)
     else if (method === 'server.ping' && params?.cursor) store.apply({ cursor: params.cursor }).catch(fail)
     else if (method === 'typing') onTyping(params)
     else if (method === 'sync.lagged') {
       onState({ name: 'catching_up' })
       this.#sync(connection, params.cursor).then(() => onState({ name: 'live' }), fail)
     }
+  }
+
+  /**
+   * Tells the server that messages of others are stored, so that their senders see that they arrived.
+   *
+   * @param {Connection} connection
+   * @param {Partial<import('../types').Changes>} changes
+   */
+  #acknowledge(connection, { messages = [] }) {
+    if (connection !== this.#connection || !connection.hello.features.includes('delivered')) return
+    if (messages.some(({ sender_id }) => sender_id !== this.#options.store.userID)) this.#acknowledgements.request()
   }
 
   /** Fetches the changes that the server has now. @throws {PostlineError} `offline` */

@@ -13,43 +13,95 @@ const silenceTimeout = 30_000
  * @property {(part: number) => void} [onProgress] Called with the uploaded part, from 0 to 1.
  * @property {AbortSignal} [signal]
  * @property {MediaURL} [mediaURL]
+ * @property {Created} [begun] An earlier attempt.
+ * @property {(created: Created) => unknown} [onBegin] Called before the upload begins, with what a later attempt needs.
  */
 
 /**
- * Uploads a picture, and returns its id.
+ * Uploads a file, and returns its id. An upload that was begun is continued where it was interrupted, if the store can
+ * do that.
  *
  * @param {Call} call
- * @param {Picture} picture
+ * @param {Picture} file
  * @param {UploadOptions} options
  * @returns {Promise<string>}
- * @throws {PostlineError} The server's error, or `unavailable` (retryable) if the store did not take the picture.
+ * @throws {PostlineError} The server's error, or `unavailable` (retryable) if the store did not take the file.
  */
-export async function upload(call, { blob, type, width, height }, options) {
-  const { purpose, conversationID, onProgress = () => {}, signal, mediaURL = (url) => url } = options
+export async function upload(call, { blob, type, width, height, name }, options) {
+  const { purpose, conversationID, onProgress = () => {}, signal, mediaURL = (url) => url, onBegin } = options
+  /** @param {Created} created */
+  const reachable = async (created) => {
+    const url = await mediaURL(created.upload.url)
+    if (!url) throw new PostlineError('forbidden', 'The app cannot reach the store of files.')
+    signal?.throwIfAborted?.()
+    return { ...created.upload, url }
+  }
+  const put = typeof XMLHttpRequest === 'function' ? putWithProgress : putByFetch
+  if (options.begun) {
+    const target = await reachable(options.begun)
+    const offset = await uploaded(target, signal)
+    if (offset === blob.size) return options.begun.id
+    if (offset !== null) {
+      await put(target, blob, offset, onProgress, signal)
+      return options.begun.id
+    }
+  }
   const created = await call('media.create', {
     purpose, mime_type: type, bytes: blob.size,
     ...(width && height && { width, height }), ...(conversationID && { conversation_id: conversationID }),
+    ...(name && purpose === 'message' && !type.startsWith('image/') && { name: name.slice(0, 255) }),
   })
-  const url = await mediaURL(created.upload.url)
-  if (!url) throw new PostlineError('forbidden', 'The app cannot reach the store of pictures.')
-  signal?.throwIfAborted?.()
-  const put = typeof XMLHttpRequest === 'function' ? putWithProgress : putByFetch
-  await put({ ...created.upload, url }, blob, onProgress, signal)
+  await onBegin?.(created)
+  await put(await reachable(created), blob, 0, onProgress, signal)
   return created.id
 }
 
-/** @typedef {import('../types').MethodResults['media.create']['upload']} Target */
+/** @typedef {import('../types').MethodResults['media.create']} Created */
+/** @typedef {Created['upload']} Target */
+
+/**
+ * Returns how many bytes of a file the store has, or null if the upload must begin anew.
+ *
+ * @param {Target} target
+ * @param {AbortSignal} [signal]
+ */
+async function uploaded({ url }, signal) {
+  let response
+  try {
+    response = await fetch(url, { method: 'HEAD', signal })
+  } catch (error) {
+    if (signal?.aborted) throw error
+    throw interrupted('The store cannot be reached.')
+  }
+  const offset = response.headers.get('Upload-Offset')
+  return response.ok && offset !== null ? Number(offset) : null
+}
+
+/**
+ * Returns the headers of an upload that continues at a byte.
+ *
+ * @param {Target} target
+ * @param {Blob} blob
+ * @param {number} offset
+ */
+function headersOf({ headers }, blob, offset) {
+  /** @type {Record<string, string>} */
+  const range = offset ? { 'Content-Range': `bytes ${offset}-${blob.size - 1}/${blob.size}` } : {}
+  return { ...withoutLength(headers), ...range }
+}
 
 /**
  * @param {Target} target
  * @param {Blob} blob
+ * @param {number} offset
  * @param {(part: number) => void} onProgress
  * @param {AbortSignal} [signal]
  */
-async function putByFetch({ method, url, headers }, blob, onProgress, signal) {
+async function putByFetch(target, blob, offset, onProgress, signal) {
+  const { method, url } = target
   let response
   try {
-    response = await fetch(url, { method, headers: withoutLength(headers), body: blob, signal })
+    response = await fetch(url, { method, headers: headersOf(target, blob, offset), body: blob.slice(offset), signal })
   } catch (error) {
     if (signal?.aborted) throw error
     throw interrupted('The upload was interrupted.')
@@ -63,11 +115,13 @@ async function putByFetch({ method, url, headers }, blob, onProgress, signal) {
  *
  * @param {Target} target
  * @param {Blob} blob
+ * @param {number} offset
  * @param {(part: number) => void} onProgress
  * @param {AbortSignal} [signal]
  * @returns {Promise<void>}
  */
-function putWithProgress({ method, url, headers }, blob, onProgress, signal) {
+function putWithProgress(target, blob, offset, onProgress, signal) {
+  const { method, url } = target
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest()
     /** @type {ReturnType<typeof setTimeout>} */
@@ -85,7 +139,7 @@ function putWithProgress({ method, url, headers }, blob, onProgress, signal) {
     }
     request.upload.onprogress = (event) => {
       watch()
-      if (event.lengthComputable) onProgress(event.loaded / event.total)
+      if (event.lengthComputable) onProgress((offset + event.loaded) / (offset + event.total))
     }
     request.onload = () => {
       if (request.status >= 200 && request.status < 300) resolve()
@@ -98,9 +152,9 @@ function putWithProgress({ method, url, headers }, blob, onProgress, signal) {
     }
     signal?.addEventListener('abort', abort)
     request.open(method, url)
-    for (const [name, value] of Object.entries(withoutLength(headers))) request.setRequestHeader(name, value)
+    for (const [name, value] of Object.entries(headersOf(target, blob, offset))) request.setRequestHeader(name, value)
     watch()
-    request.send(blob)
+    request.send(blob.slice(offset))
   })
 }
 
@@ -123,9 +177,9 @@ function interrupted(message) { return new PostlineError('unavailable', message,
  * @param {string} body
  */
 function refused(status, body) {
-  let message = `The store refused the picture with status ${status}.`
+  let message = `The store refused the file with status ${status}.`
   try {
-    message = JSON.parse(body).error.message ?? message
+    message = JSON.parse(body).message ?? message
   } catch {
     // The status says it.
   }

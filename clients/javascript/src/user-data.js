@@ -1,5 +1,6 @@
 import { ConversationViews } from './conversation-views.js'
 import { PostlineError } from './errors.js'
+import { filesOf } from './mirror.js'
 import { ObjectURLs } from './object-urls.js'
 import { Store } from './store.js'
 import { Typists } from './typists.js'
@@ -26,7 +27,7 @@ import { uuid } from './uuid.js'
 export class UserData {
   objectURLs = new ObjectURLs()
   /**
-   * The uploaded part of each picture, by the key of its change.
+   * The uploaded part of the files, by the key of its change.
    *
    * @type {Map<string, number>}
    */
@@ -67,7 +68,8 @@ export class UserData {
   /** Reads the stored data. */
   async load() {
     await this.store.load()
-    this.#pictures = new Map(this.store.mirror.changes.filter(({ picture }) => picture).map((each) => [each.key, each]))
+    this.#withFiles = new Map(
+      this.store.mirror.changes.filter((each) => filesOf(each).length).map((each) => [each.key, each]))
     this.views.update({}, this.#isLive)
     this.#updateOwn()
   }
@@ -106,7 +108,7 @@ export class UserData {
   }
 
   /** @type {Map<string, ChangeRecord>} */
-  #pictures = new Map()
+  #withFiles = new Map()
 
   /**
    * @param {import('./mirror.js').Touched} touched
@@ -114,7 +116,7 @@ export class UserData {
    */
   #show(touched, writes) {
     if (touched.me) touched.users.add(this.id)
-    if (touched.changes) this.#releasePictures()
+    if (touched.changes) this.#releaseFiles()
     this.views.update(touched, this.#isLive)
     if (touched.changes || touched.me) this.#updateOwn()
     // A user who has sent a message is no longer typing.
@@ -122,15 +124,17 @@ export class UserData {
     this.onChange(touched, writes)
   }
 
-  #releasePictures() {
+  #releaseFiles() {
     const { change } = this.store.mirror
-    for (const [key, { params }] of this.#pictures) {
+    for (const [key, each] of this.#withFiles) {
       if (change.has(key)) continue
-      this.objectURLs.release(key, params.attachment?.media_id)
+      for (const index of filesOf(each).keys()) {
+        this.objectURLs.release(`${key}/${index}`, each.params.attachments?.[index].media_id)
+      }
       this.#progress.delete(key)
-      this.#pictures.delete(key)
+      this.#withFiles.delete(key)
     }
-    for (const each of change.values()) if (each.picture) this.#pictures.set(each.key, each)
+    for (const each of change.values()) if (filesOf(each).length) this.#withFiles.set(each.key, each)
   }
 
   #updateOwn() {
@@ -165,16 +169,16 @@ export class UserData {
    *
    * @param {string} conversationID
    * @param {object} params
-   * @param {import('./picture.js').Picture} [picture]
+   * @param {import('./picture.js').Picture[]} [files]
    */
-  async queueMessage(conversationID, params, picture) {
+  async queueMessage(conversationID, params, files) {
     const client_id = uuid()
     await this.store.transact((draft) => {
       this.#add(draft, {
         method: 'messages.send', queue: conversationID,
-        params: { conversation_id: conversationID, client_id, ...params }, ...picture && { picture },
+        params: { conversation_id: conversationID, client_id, ...params }, ...files && { files },
       })
-      if (!picture && draft.get('draft', conversationID)) draft.delete('draft', conversationID)
+      if (!files && draft.get('draft', conversationID)) draft.delete('draft', conversationID)
     })
     return client_id
   }
@@ -239,7 +243,7 @@ export class UserData {
 
   /**
    * @param {import('./draft-writes.js').DraftWrites} draft
-   * @param {Pick<ChangeRecord, 'method' | 'queue' | 'params' | 'picture'>} change
+   * @param {Pick<ChangeRecord, 'method' | 'queue' | 'params' | 'files'>} change
    */
   #add(draft, change) {
     const now = new Date()

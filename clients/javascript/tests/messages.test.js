@@ -50,6 +50,24 @@ describe('Messages', () => {
     assert.equal(deleted.content, null)
   })
 
+  test('a scheduled message is listed, sent at its time, or removed', async (t) => {
+    const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
+    const [annChat, benChat] = await makeConversation(ann, ben)
+    const soon = () => new Date(Date.now() + 1500)
+    const never = await ann.schedule(annChat.id, 'Never', soon())
+    await until(annChat, () => annChat.conversation.scheduled_count === 1, 'one scheduled message')
+    assert.deepEqual(await ann.scheduled(annChat.id), [never])
+    assert.deepEqual(await ben.scheduled(), [])
+    await ann.unschedule(never)
+    await ann.schedule(annChat.id, 'Later', soon(), { data: { a: 1 } })
+    const sent = await shows(benChat, 'Later')
+    assert.deepEqual(sent.data, { a: 1 })
+    await until(annChat, () => annChat.conversation.scheduled_count === 0, 'no scheduled message')
+    assert.ok(benChat.messages.every(({ content }) => content !== 'Never'))
+    await assert.rejects(ann.schedule(annChat.id, 'x', 'tomorrow'), { code: 'invalid_params', field: 'dueAt' })
+    await assert.rejects(ann.schedule(annChat.id, 'x', new Date(0)), { code: 'invalid_params', field: 'due_at' })
+  })
+
   test('mistakes of the app are errors of its calls, and queue nothing', async (t) => {
     const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
     const [chat] = await makeConversation(ann, ben)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { memoryStorage, messagePicture, PostlineClient } from '../src/index.js'
+import { upload } from '../src/upload.js'
 import { Cable } from './support/cable.js'
 import { isLive, makeClient, makeConversation, makeUser, newEmail, password, shows, until } from './support/client.js'
 import { startDevWorld } from './support/dev-world.js'
@@ -191,6 +192,92 @@ describe('With a node', () => {
     const received = await shows(benChat, 'a pixel')
     const url = await ben.pictureURL(received.attachment)
     assert.deepEqual(Buffer.from(await (await fetch(url)).arrayBuffer()), pixel)
+  })
+
+  test('files of several kinds are sent as one message', async (t) => {
+    const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
+    const [annChat, benChat] = await makeConversation(ann, ben)
+    const pdf = new File(['%PDF-1.7 a report'], 'Bericht für Ben.pdf', { type: 'application/pdf' })
+    const text = new File(['a note'], 'note.txt', { type: 'text/plain; charset=utf-8' })
+    const unknown = new File(['<svg>'], 'a.svg', { type: 'image/svg+xml' })
+    const fake = new File(['no video'], 'fake.mp4', { type: 'video/mp4' })
+    await annChat.sendFiles([pdf, text, unknown, fake])
+    const queued = annChat.messages.at(-1)
+    assert.equal(queued.kind, 'file')
+    assert.equal(queued.previews.length, 4)
+    await until(annChat, () => annChat.messages.at(-1)?.delivery === 'sent', 'sent')
+    const received = await until(benChat, () => benChat.messages.at(-1), 'received')
+    assert.deepEqual(received.attachments.map(({ name, mime_type, bytes }) => [name, mime_type, bytes]), [
+      ['Bericht für Ben.pdf', 'application/pdf', 17], ['note.txt', 'text/plain', 6],
+      ['a.svg', 'application/octet-stream', 5], ['fake.mp4', 'application/octet-stream', 8]])
+    assert.equal(received.content, 'Bericht für Ben.pdf')
+    const answer = await fetch(await ben.fileURL(received.attachments[0]))
+    assert.equal(await answer.text(), '%PDF-1.7 a report')
+    assert.match(
+      answer.headers.get('Content-Disposition'), /^attachment; .*filename\*=UTF-8''Bericht%20f%C3%BCr%20Ben\.pdf$/)
+  })
+
+  test('a video has its length and preview, and its voice a waveform', async (t) => {
+    const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
+    const [annChat, benChat] = await makeConversation(ann, ben)
+    const blob = new Blob(['\0\0\0\x18ftypisom\0\0\0\0isommp42'])
+    const preview = await messagePicture(new Blob([pixel], { type: 'image/png' }))
+    await annChat.sendFiles([{ blob, type: 'video/mp4', name: 'a.mp4', duration_ms: 1500, preview }])
+    await until(annChat, () => annChat.messages.at(-1)?.delivery === 'sent', 'sent')
+    const { kind, attachment } = await until(benChat, () => benChat.messages.at(-1), 'received')
+    assert.deepEqual([kind, attachment.duration_ms], ['video', 1500])
+    const picture = await fetch(await ben.previewURL(attachment))
+    assert.deepEqual(Buffer.from(await picture.arrayBuffer()), pixel)
+    assert.equal(await ben.previewURL(null), null)
+    await annChat.sendFiles([{ blob: new Blob(['OggS']), type: 'audio/ogg', duration_ms: 900, waveform: 'AAEC' }])
+    const voice = await until(benChat, () => benChat.messages.length === 2 && benChat.messages[1], 'received')
+    assert.deepEqual([voice.kind, voice.content, voice.attachment.waveform], ['audio', '', 'AAEC'])
+  })
+
+  test('an interrupted upload continues where it stopped', async (t) => {
+    const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
+    const [annChat] = await makeConversation(ann, ben)
+    const blob = new Blob(['%PDF-', 'x'.repeat(9_995)])
+    const options = { purpose: /** @type {const} */ ('message'), conversationID: annChat.id }
+    const call = (method, params) => ann.call(method, params)
+    let begun
+    const interrupting = new Error('interrupted')
+    await assert.rejects(upload(call, { blob, type: 'application/pdf' }, {
+      ...options,
+      onBegin: (created) => {
+        begun = created
+        throw interrupting
+      },
+    }), interrupting)
+    const first = await fetch(begun.upload.url, {
+      method: 'PUT', headers: { ...begun.upload.headers, 'Content-Range': 'bytes 0-3999/10000' },
+      body: blob.slice(0, 4000),
+    })
+    assert.deepEqual([first.status, first.headers.get('Upload-Offset')], [202, '4000'])
+    const calls = []
+    const counting = (method, params) => {
+      calls.push(method)
+      return call(method, params)
+    }
+    assert.equal(await upload(counting, { blob, type: 'application/pdf' }, { ...options, begun }), begun.id)
+    // Also if only the answer was lost.
+    assert.equal(await upload(counting, { blob, type: 'application/pdf' }, { ...options, begun }), begun.id)
+    assert.deepEqual(calls, [])
+    // One whose address has ended begins anew.
+    const url = begun.upload.url.replace(/signature=../, 'signature=00')
+    const ended = { ...begun, upload: { ...begun.upload, url } }
+    assert.notEqual(await upload(counting, { blob, type: 'application/pdf' }, { ...options, begun: ended }), begun.id)
+    assert.deepEqual(calls, ['media.create'])
+  })
+
+  test('what is no file, and more than ten, is refused before it is queued', async (t) => {
+    const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
+    const [annChat] = await makeConversation(ann, ben)
+    const file = new Blob(['x'])
+    for (const files of [[], Array(11).fill(file), [new Blob([])], ['x'], [null], [{ blob: 'x' }]]) {
+      await assert.rejects(annChat.sendFiles(/** @type {any} */ (files)), { code: 'invalid_params' })
+    }
+    assert.equal(annChat.messages.length, 0)
   })
 
   test('a picture that is no picture is refused before it is queued', async (t) => {

@@ -19,11 +19,11 @@ begin
             'app.keep_mute', 'app.keep_new_member', 'app.keep_private', 'app.keep_profile', 'app.keep_username',
             'app.leaves_no_name', 'app.likeness', 'app.make_account', 'app.make_group', 'app.make_presence',
             'app.manages', 'app.metadata_of', 'app.move_noted_mark', 'app.my_sight', 'app.name_guest', 'app.news',
-            'app.note_arrivals', 'app.note_private_change', 'app.note_proof', 'app.note_read', 'app.note_removal',
-            'app.note_username', 'app.ring', 'app.rooms_of_guest', 'app.seat_owner', 'app.seat_participant',
-            'app.seat_participants', 'app.settle_presence', 'app.shut_out_others', 'app.take_avatar',
-            'app.take_picture', 'app.take_seat', 'app.tells_events', 'app.unseen', 'app.users_in_sight',
-            'app.whole_attachment', 'app.word_likeness'])
+            'app.normalized_counts', 'app.note_arrivals', 'app.note_private_change', 'app.note_proof', 'app.note_read',
+            'app.note_removal', 'app.note_username', 'app.propagate_picture', 'app.ring', 'app.rooms_of_guest',
+            'app.seat_owner', 'app.seat_participant', 'app.seat_participants', 'app.settle_presence',
+            'app.shut_out_others', 'app.take_avatar', 'app.take_picture', 'app.take_seat', 'app.tells_events',
+            'app.unseen', 'app.use_picture', 'app.users_in_sight', 'app.whole_attachment', 'app.word_likeness'])
     loop
         execute pg_catalog.format('drop function %s', old);
     end loop;

@@ -172,3 +172,12 @@ begin
             || coalesce(pg_catalog.to_json(next)::text, 'null') || '}')::json;
 end
 $$;
+
+-- Returns the number of members of one of the caller's conversations, or 0.
+create or replace function api.member_count(conversation_id uuid) returns bigint
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+    return (select count(*) from public.conversation_members m
+             where m.conversation_id = member_count.conversation_id);
+end
+$$;

@@ -38,12 +38,13 @@ begin
         me := app.caller();
     end if;
     kind := coalesce(kind, 'text');
-    if kind not in ('text', 'image', 'custom') then
-        perform app.refuse_param('kind', '"kind" must be "text", "image" or "custom".');
+    if kind <> all ('{text,image,video,audio,file,custom}'::text[]) then
+        perform app.refuse_param('kind',
+            '"kind" must be "text", "image", "video", "audio", "file" or "custom".');
     elsif pg_catalog.char_length(content) > app.max_message_characters() then
         perform app.refuse_content();
     end if;
-    if attachment is not null and attachment ? 'media_id' then
+    if attachment is not null then
         attachment := app.complete_attachment(attachment);
     end if;
     insert into public.messages (
@@ -66,19 +67,17 @@ declare
     sent public.messages;
 begin
     kind := coalesce(kind, 'text');
-    content := coalesce(content, case when kind in ('image', 'custom') then '' end);
-    if attachment is not null and attachment ? 'media_id' then
-        attachment := app.complete_attachment(attachment);
-    end if;
-    attachment := app.normalized_counts(attachment);
+    attachment := app.normalized_attachment(app.complete_attachment(attachment));
+    content := case when app.needs_attachment(kind) then app.attachment_content(kind, content, attachment)
+                    when app.may_be_empty(kind) then coalesce(content, '')
+                    else content end;
     select m.* into sent from public.messages m
      where m.conversation_id = sent_message.conversation_id and m.sender_id = me
        and m.client_id = sent_message.client_id;
     if sent.id is null then
         perform app.refuse_hidden('There is no such message.');
     elsif not app.is_first_sent(conversation_id, client_id, kind, content, attachment, reply_to_seq, data) then
-        raise exception using errcode = 'PL012', detail = '{"field":"client_id"}',
-            message = '"client_id" was already used for another message in this conversation.';
+        perform app.refuse_client_id();
     end if;
     return app.my_message(conversation_id, sent.seq);
 end
@@ -284,7 +283,7 @@ begin
         perform app.refuse_forbidden('Only the sender of a message can edit it.');
     elsif message.deleted_at is not null then
         perform app.refuse_forbidden('A deleted message cannot be changed.');
-    elsif message.kind in ('image', 'custom') then
+    elsif app.may_be_empty(message.kind) then
         content := coalesce(content, '');
     elsif coalesce(content, '') = '' then
         perform app.refuse_content();

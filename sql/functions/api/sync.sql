@@ -1,10 +1,10 @@
 -- Returns one page of a user's view: all of it (a reset), or the changes since a snapshot.
 --
 -- The view contains what `until` sees and `since` does not. It is walked in a fixed order (me; left by id; profiles by
--- id; presence by user; conversations by id; messages and reactions by conversation and seq; reads by conversation
--- and user), so that the last key is a position. Each section is a function in app/sync.sql. The function is STABLE:
--- all its queries use the caller's snapshot. Changes after `until` are not on later pages, and the next delta contains
--- them. Params that this function did not return cause a reset.
+-- id; presence by user; conversations by id; messages and reactions by conversation and seq; reads and delivered
+-- marks by conversation and user), so that the last key is a position. Each section is a function in app/sync.sql. The
+-- function is STABLE: all its queries use the caller's snapshot. Changes after `until` are not on later pages, and the
+-- next delta contains them. Params that this function did not return cause a reset.
 --
 -- A page ends when it is full, or after app.page_time, wherever it is then.
 --
@@ -45,7 +45,8 @@ declare
     limited text;
     reactions text;
     reads text;
-    reacted uuid[] := '{}';     -- the conversations in which reactions have changed
+    delivered text;
+    rare record;        -- app.rare_changes_since
 begin
     epoch_now := app.epoch();
     if is_standby and epoch = epoch_now and (app.is_behind(now_seen, since) or app.is_behind(now_seen, until)) then
@@ -82,10 +83,11 @@ begin
         select true as has_profiles, true as has_presence, true as has_members, true as has_removals,
                null::uuid[] as touched
           into changed;
+        select '{}'::uuid[] as reacted, '{}'::uuid[] as delivered into rare;
     else
         changed := app.changes_since(since, until);
-        reacted := app.conversations_with_reactions(since, changed.mine);
-        if "position" is null and not changed.has_any and reacted = '{}' then
+        rare := app.rare_changes_since(since, changed.mine);
+        if "position" is null and not changed.has_any and rare.reacted = '{}' and rare.delivered = '{}' then
             changes := '{}';
             conversation_ids := changed.mine::text;
             return;
@@ -164,9 +166,9 @@ begin
         end if;
 
         if section = 'reactions' then
-            if entered <> '{}' or reacted <> '{}' then
+            if entered <> '{}' or rare.reacted <> '{}' then
                 page := app.sync_reactions(
-                    since, until, entered, reacted, per_conversation, after_id, after_seq, ending, page.room);
+                    since, until, entered, rare.reacted, per_conversation, after_id, after_seq, ending, page.room);
                 reactions := page.objects;
                 exit view when page.next_position is not null;
             end if;
@@ -175,9 +177,21 @@ begin
         end if;
 
         -- A mark that was moved by its member's message is in an active conversation.
-        if not whole and walked <> '{}' and (changed.has_members or active <> '{}') then
-            page := app.sync_reads(since, until, walked, given, after_id, after_user, ending, page.room);
-            reads := page.objects;
+        if section = 'reads' then
+            if not whole and walked <> '{}' and (changed.has_members or active <> '{}') then
+                page := app.sync_reads(since, until, walked, given, after_id, after_user, ending, page.room);
+                reads := page.objects;
+                exit view when page.next_position is not null;
+            end if;
+            section := 'delivered';
+            after_id := null;
+            after_user := null;
+        end if;
+
+        if rare.delivered <> '{}' then
+            page := app.sync_delivered(
+                me, since, until, rare.delivered, given, after_id, after_user, ending, page.room);
+            delivered := page.objects;
         end if;
     end;
     next_position := page.next_position;
@@ -192,7 +206,7 @@ begin
     changes := '{' || pg_catalog.concat_ws(',',
         '"me":' || me_object, '"profiles":[' || profiles || ']', '"presence":[' || presence || ']',
         '"conversations":[' || conversations || ']', '"messages":[' || messages || ']',
-        '"reactions":[' || reactions || ']', '"reads":[' || reads || ']',
+        '"reactions":[' || reactions || ']', '"reads":[' || reads || ']', '"delivered":[' || delivered || ']',
         '"left":[' || left_ids || ']', '"limited":[' || limited || ']') || '}';
 end
 $$;

@@ -207,7 +207,8 @@ create or replace trigger keep_changed
     before update of conversation_id, user_id, role, joined_at on public.conversation_members
     for each row execute function app.validate_member();
 
--- Records a removed member in app.former_members, writes the event, and ensures that the group has an owner.
+-- Records a removed member in app.former_members, writes the event, removes its delivered mark, and ensures that the
+-- group has an owner.
 create or replace function app.record_removal() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -223,6 +224,8 @@ begin
        set wrote = f.wrote or excluded.wrote, changed_xid = excluded.changed_xid,
            -- If the user had messages here before, the members already have its profile.
            joined_xid = case when f.wrote then f.joined_xid else excluded.joined_xid end;
+    delete from public.delivered_marks d
+     where d.conversation_id = old.conversation_id and d.user_id = old.user_id;
     if old.role = 'owner' then
         perform app.ensure_owner(old.conversation_id);
     end if;

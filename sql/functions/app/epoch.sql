@@ -65,6 +65,7 @@ begin
     update public.conversation_mutes set changed_xid = '3' where changed_xid > horizon;
     update public.reaction_counts set changed_xid = '3' where changed_xid > horizon;
     update public.message_reactions set changed_xid = '3' where changed_xid > horizon;
+    update public.delivered_marks set changed_xid = '3' where changed_xid > horizon;
     update public.presence set changed_xid = '3' where changed_xid > horizon;
     update public.presence set hidden_xid = '3' where hidden_xid > horizon;
     update app.sessions set ended_xid = '3' where ended_xid > horizon;

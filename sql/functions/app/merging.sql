@@ -155,6 +155,7 @@ begin
         end if;
     end loop;
 
+    perform app.merge_scheduled(guest, account);
     perform app.merge_media(guest, account);
     perform app.merge_profiles(guest, account);
     perform app.drop_unused_avatars(account);
@@ -198,14 +199,14 @@ $$;
 
 drop function if exists app.append_conversation(uuid, uuid, uuid, uuid);
 
--- Transfers the guest's membership of a conversation to the account, with the higher role and the later read mark, and
--- its messages, of which the newest `most` now. Messages from `counted_from` on are already counted.
+-- Transfers the guest's membership of a conversation to the account, with the higher role and the later marks, and its
+-- messages, of which the newest `most` now. Messages from `counted_from` on are already counted.
 create or replace function app.transfer_membership(
     conversation_id uuid, guest uuid, account uuid, counted_from bigint, most integer) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     seat public.conversation_members;
-    newest bigint;
+    delivered bigint := app.delivered_mark(transfer_membership.conversation_id, guest);
 begin
     select m.* into seat from public.conversation_members m
      where m.conversation_id = transfer_membership.conversation_id and m.user_id = guest;
@@ -247,12 +248,16 @@ begin
            sent_seq = greatest(m.sent_seq, seat.sent_seq),
            changed_xid = pg_catalog.pg_current_xact_id()
      where m.conversation_id = transfer_membership.conversation_id and m.user_id = account;
+    if delivered is not null then
+        perform app.move_delivered_mark(transfer_membership.conversation_id, account, delivered);
+    end if;
 end
 $$;
 
 -- Appends all messages of a direct conversation to another of the same two users, where it reserves their numbers; the
--- newest `most` move now. A member who had read all of the second keeps its read mark of the first; and no mark is
--- before the member's own messages. The guest's messages from `counted_from` on are already counted.
+-- newest `most` move now. A member who had read all of the second keeps its read mark of the first, and likewise the
+-- delivered marks; and no read mark is before the member's own messages. The guest's messages from `counted_from` on
+-- are already counted.
 create or replace function app.append_conversation(
     from_id uuid, into_id uuid, guest uuid, account uuid, counted_from bigint, most integer) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -262,6 +267,8 @@ declare
     newest public.messages;
 begin
     select c.last_seq into reserved from public.conversations c where c.id = into_id for update;
+    perform app.move_scheduled(from_id, into_id, reserved);
+    update public.media m set conversation_id = into_id where m.conversation_id = from_id and m.message_id is null;
     select m.* into newest from public.messages m where m.conversation_id = from_id order by m.seq desc limit 1;
     -- Messages that an earlier merge would still move here go directly there.
     delete from app.message_moves v where v.conversation_id = from_id;
@@ -286,6 +293,14 @@ begin
        set last_seq = 0, last_message_content = null, last_message_time = null, last_message_sender_id = null,
            pinned_seqs = null
      where c.id = from_id;
+    perform app.move_delivered_mark(
+                into_id, n.user_id,
+                reserved + greatest(o.last_read_seq, app.delivered_mark(from_id, o.user_id)))
+       from public.conversation_members n
+       join public.conversation_members o
+         on o.conversation_id = from_id and o.user_id = case when n.user_id = account then guest else n.user_id end
+      where n.conversation_id = into_id
+        and greatest(n.last_read_seq, app.delivered_mark(into_id, n.user_id)) >= reserved;
     update public.conversation_members m
        set last_read_seq = greatest(w.seq, case when m.last_read_seq = reserved
                                                 then reserved + coalesce(o.last_read_seq, 0)

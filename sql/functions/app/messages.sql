@@ -8,53 +8,6 @@ begin atomic
             || '7' || pg_catalog.substr(pg_catalog.gen_random_uuid()::text, 16))::uuid;
 end;
 
--- Returns true if a member of an attachment is absent, null, or a whole number that every client can represent.
-create or replace function app.is_count(value jsonb) returns boolean
-language sql immutable parallel safe
-begin atomic
-    select case coalesce(pg_catalog.jsonb_typeof(value), 'null')
-        when 'null' then true
-        when 'number' then value::text operator(pg_catalog.~) '^[0-9]{1,16}(\.0{1,8})?$'
-                           and value::numeric operator(pg_catalog.<=) 9007199254740992
-        else false end;
-end;
-
--- Returns an attachment with its counts written as integers: 10 for 10.0.
-create or replace function app.normalized_counts(attachment jsonb) returns jsonb
-language sql immutable parallel safe
-begin atomic
-    select attachment operator(pg_catalog.||) coalesce(
-        (select pg_catalog.jsonb_object_agg(name, pg_catalog.trunc((attachment ->> name)::numeric))
-           from pg_catalog.unnest('{width,height,bytes}'::text[]) as name
-          where attachment ->> name operator(pg_catalog.~) '^[0-9]{1,16}\.0{1,8}$'), '{}');
-end;
-
--- Raises invalid_params unless an attachment is valid.
-create or replace function app.check_attachment(attachment jsonb) returns void
-language plpgsql set search_path = pg_catalog, pg_temp as $$
-begin
-    if not coalesce(
-        pg_catalog.jsonb_typeof(attachment) = 'object'
-        and attachment - '{url,media_id,mime_type,width,height,bytes,blurhash}'::text[] = '{}'
-        and pg_catalog.jsonb_typeof(attachment -> 'url') = 'string'
-        and case when attachment ? 'media_id'
-                 then coalesce(app.is_media_url(attachment ->> 'url', app.media_id(attachment)), false)
-                 else app.is_https(attachment ->> 'url') end
-        and coalesce(pg_catalog.jsonb_typeof(attachment -> 'blurhash'), 'null') in ('string', 'null')
-        and coalesce(attachment ->> 'blurhash', '') operator(pg_catalog.~) '^[0-9A-Za-z#$%*+,.:;=?@^_{|}~\[\]-]{0,128}$'
-        and coalesce(pg_catalog.jsonb_typeof(attachment -> 'mime_type'), 'null') in ('string', 'null')
-        and pg_catalog.octet_length(coalesce(attachment ->> 'mime_type', '')) <= 255
-        and app.is_count(attachment -> 'width')
-        and app.is_count(attachment -> 'height')
-        and app.is_count(attachment -> 'bytes'), false)
-    then
-        perform app.refuse_param('attachment', '"attachment" must be an object with a "media_id" (from media.create) '
-            'or a "url" (https, at most 2,048 bytes). It may also have "mime_type" (at most 255 bytes), "width", '
-            '"height" and "bytes" (integers from 0 to 2^53), and "blurhash" (at most 128 characters).');
-    end if;
-end
-$$;
-
 -- Raises not_found for a message whose sender is not a member of its conversation.
 create or replace function app.refuse_message() returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -73,6 +26,15 @@ begin
 end
 $$;
 
+-- Raises client_id_reused (PL012).
+create or replace function app.refuse_client_id() returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+    raise exception using errcode = 'PL012', detail = '{"field":"client_id"}',
+        message = '"client_id" was already used for another message in this conversation.';
+end
+$$;
+
 -- Numbers a new message under its conversation's lock, stores it as the conversation's last message, and moves the
 -- sender's read mark. The hot path of the service: two statements, each by primary key. Lock order: conversation,
 -- members, messages.
@@ -80,6 +42,7 @@ create or replace function app.number_message() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     xid xid8 := pg_catalog.pg_current_xact_id();
+    is_list boolean := new.attachment ? 'more';
 begin
     -- app.number_messages has numbered it.
     if pg_catalog.current_setting('role') = 'postline_sender' then
@@ -95,16 +58,16 @@ begin
     end if;
     if new.attachment is not null then
         perform app.check_attachment(new.attachment);
-        new.attachment := app.normalized_counts(new.attachment);
+        new.attachment := app.normalized_attachment(new.attachment);
     end if;
     if new.deleted_at is not null then
         new.content := null;
         new.attachment := null;
-    elsif new.kind = 'image' then
+    elsif app.needs_attachment(new.kind) then
         if new.attachment is null then
-            perform app.refuse_param('attachment', '"attachment" is missing: a message of kind "image" needs it.');
+            perform app.refuse_without_attachment(new.kind);
         end if;
-        new.content := coalesce(new.content, '');
+        new.content := app.attachment_content(new.kind, new.content, new.attachment);
     elsif new.kind = 'custom' then
         if new.data is null then
             perform app.refuse_param('data', '"data" is missing: a message of kind "custom" needs it.');
@@ -147,8 +110,8 @@ begin
             perform app.refuse_message();
         end if;
     end if;
-    if new.attachment is not null and new.attachment ? 'media_id' then
-        perform app.use_picture(new);
+    if new.attachment is not null then
+        perform app.use_media(new, null, is_list);
     end if;
     if app.has_details(new) then
         new := app.add_details(new);
@@ -238,10 +201,10 @@ begin
     -- The policies admit every user who may delete the message. Only its sender may edit it, and nobody an event.
     elsif auth.uid() is not null and (auth.uid() <> old.sender_id or old.kind = 'system') then
         perform app.refuse_forbidden('Only the sender of a message can edit it.');
-    elsif new.content is null or new.content = '' and new.kind not in ('image', 'custom') then
+    elsif new.content is null or new.content = '' and not app.may_be_empty(new.kind) then
         perform app.refuse_content();
-    elsif new.kind = 'image' and new.attachment is null then
-        perform app.refuse_param('attachment', '"attachment" is missing: a message of kind "image" needs it.');
+    elsif app.needs_attachment(new.kind) and new.attachment is null then
+        perform app.refuse_without_attachment(new.kind);
     elsif new.kind = 'custom' and new.data is null then
         perform app.refuse_param('data', '"data" is missing: a message of kind "custom" needs it.');
     elsif row(new.kind, new.content, new.attachment, new.mentions, new.mentions_everyone, new.data)
@@ -251,11 +214,8 @@ begin
     end if;
     if new.attachment is distinct from old.attachment and new.attachment is not null then
         perform app.check_attachment(new.attachment);
-        new.attachment := app.normalized_counts(new.attachment);
-        if app.media_id(new.attachment) is distinct from app.media_id(old.attachment)
-           and app.media_id(new.attachment) is not null then
-            perform app.use_picture(new);
-        end if;
+        new.attachment := app.normalized_attachment(new.attachment);
+        perform app.use_media(new, old.attachment, new.attachment ? 'more');
     end if;
     if has_details then
         new := app.change_details(old, new);

@@ -6,6 +6,7 @@ drop view if exists app.conversation_objects;
 drop view if exists app.conversation_parts;
 drop view if exists app.message_objects;
 drop function if exists app.own_members(bigint, bigint, boolean, timestamptz, boolean, boolean);
+drop function if exists app.own_members(bigint, bigint, boolean, timestamptz, boolean, boolean, integer, integer);
 drop view if exists app.sender_objects;
 drop function if exists app.message_object(public.messages, json, bigint);
 drop function if exists app.message_object(public.messages, text, text, bigint);
@@ -83,11 +84,16 @@ select c.id, c.last_seq, c.changed_xid, m.user_ids, m.marks,
            ',"created_at":', coalesce(app.quoted_utc(c.created_at), 'null'),
            ',"updated_at":', coalesce(app.quoted_utc(c.updated_at), 'null'), '}') as tail
   from public.conversations c
+ -- One walk for all members: there are at most app.max_delivered_members marks of most conversations.
+ cross join lateral (
+        select array_agg(d.user_id) as users, array_agg(d.last_delivered_seq) as seqs
+          from public.delivered_marks d where d.conversation_id = c.id offset 0) d
  cross join lateral (
         select array_agg(m.user_id) as user_ids, array_agg(m.last_read_seq) as marks,
                string_agg(concat('{"user_id":"', m.user_id, '","role":"', m.role,
                    '","joined_at":', coalesce(app.quoted_utc(m.joined_at), 'null'),
-                   ',"last_read_seq":', m.last_read_seq, '}'), ',') as objects
+                   ',"last_read_seq":', m.last_read_seq, ',"last_delivered_seq":',
+                   greatest(m.last_read_seq, d.seqs[array_position(d.users, m.user_id)]), '}'), ',') as objects
           from (select m.user_id, m.role, m.joined_at, m.last_read_seq from public.conversation_members m
                  where m.conversation_id = c.id order by m.joined_at, m.user_id) m) m;
 
@@ -95,14 +101,15 @@ select c.id, c.last_seq, c.changed_xid, m.user_ids, m.marks,
 -- none, and a mark as unread ends when the read mark moves.
 create function app.own_members(
     unread_count bigint, unread_mentions bigint, is_marked_unread boolean, muted_until timestamptz,
-    is_archived boolean, is_pinned boolean) returns text
+    is_archived boolean, is_pinned boolean, scheduled_count integer, unsent_count integer) returns text
 language sql stable parallel safe
 begin atomic
     select pg_catalog.concat(
         ',"unread_count":', unread_count, ',"unread_mentions":', unread_mentions,
         ',"is_marked_unread":', coalesce(is_marked_unread, false)::text,
         ',"muted_until":', app.quoted(case when muted_until > now() then app.utc(muted_until) end),
-        ',"is_archived":', coalesce(is_archived, false)::text, ',"is_pinned":', coalesce(is_pinned, false)::text);
+        ',"is_archived":', coalesce(is_archived, false)::text, ',"is_pinned":', coalesce(is_pinned, false)::text,
+        ',"scheduled_count":', coalesce(scheduled_count, 0), ',"unsent_count":', coalesce(unsent_count, 0));
 end;
 
 -- A conversation as one of its members sees it.
@@ -111,7 +118,8 @@ select c.id, m.user_id, c.changed_xid,
        c.head || m.last_read_seq
            || app.own_members(
                   c.last_seq - m.last_read_seq, n.unread_mentions, x.marked_unread_seq >= m.last_read_seq,
-                  x.muted_until, x.archived_at is not null, x.pinned_at is not null)
+                  x.muted_until, x.archived_at is not null, x.pinned_at is not null, x.scheduled_count,
+                  x.unsent_count)
            || c.tail as object
   from public.conversation_members m
   join app.conversation_parts c on c.id = m.conversation_id
@@ -140,7 +148,21 @@ begin atomic
     select pg_catalog.row_to_json(w) from (select
         attachment -> 'url' as url, attachment -> 'mime_type' as mime_type, attachment -> 'width' as width,
         attachment -> 'height' as height, attachment -> 'bytes' as bytes, attachment -> 'media_id' as media_id,
-        attachment -> 'blurhash' as blurhash) w;
+        attachment -> 'blurhash' as blurhash, attachment -> 'name' as name, attachment -> 'duration_ms' as duration_ms,
+        attachment -> 'waveform' as waveform, attachment -> 'preview_media_id' as preview_media_id) w;
+end;
+
+-- Returns the JSON members `attachment` and `attachments` of a message that has some.
+create or replace function app.attachment_members(attachment jsonb) returns text
+language sql immutable parallel safe
+begin atomic
+    select pg_catalog.concat(
+               ',"attachment":', o.first, ',"attachments":[', o.first,
+               case when attachment ? 'more' then (
+                   select ',' || pg_catalog.string_agg(app.attachment_object(a.value)::text, ',' order by a.place)
+                     from pg_catalog.jsonb_array_elements(attachment -> 'more') with ordinality a (value, place)) end,
+               ']')
+      from (select app.attachment_object(attachment) as first offset 0) o;
 end;
 
 -- Returns the JSON members `sender_id` and `sender` of a message.
@@ -185,13 +207,13 @@ begin atomic
              else '","kind":"' || message.kind || '","content":' end,
         coalesce(pg_catalog.to_json(message.content::text), 'null'),
         case when message.attachment is not null
-             then ',"attachment":' || app.attachment_object(message.attachment)::text
+             then app.attachment_members(message.attachment)
                   || case when message.seq > mark then ',"is_read":false' else ',"is_read":true' end || ',"version":'
              when message.event is not null
-             then ',"attachment":null,"event":' || message.event::text
+             then ',"attachment":null,"attachments":[],"event":' || message.event::text
                   || case when message.seq > mark then ',"is_read":false' else ',"is_read":true' end || ',"version":'
-             when message.seq > mark then ',"attachment":null,"is_read":false,"version":'
-             else ',"attachment":null,"is_read":true,"version":' end,
+             when message.seq > mark then ',"attachment":null,"attachments":[],"is_read":false,"version":'
+             else ',"attachment":null,"attachments":[],"is_read":true,"version":' end,
         message.version,
         case when app.has_details(message) then app.message_details(message, reply)
              else ',"reply_to":null,"mentions":[],"mentions_everyone":false,"data":null' end,

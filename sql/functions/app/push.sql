@@ -192,7 +192,8 @@ $$;
 --   read   no notification: everything up to `seq` is read, and the device is to remove what it shows
 --   late   not accepted for a day, and dropped
 --
--- `badge` is the number of the user's unread messages in all conversations. `content` is null unless `with_text`.
+-- `badge` is the number of the user's unread messages in all conversations. `message_kind` is `voice` for an audio with
+-- a waveform. `content` is null unless `with_text`, and empty if it is only the name of a video or a voice message.
 create or replace function app.claim_pushes(most integer, with_text boolean) returns table (
     kind text, device_id uuid, conversation_id uuid, seq bigint, user_id uuid, platform text, token text,
     environment text, locale text, sender_id uuid, sender_name text, title text, message_kind text, content text,
@@ -214,7 +215,8 @@ begin
          limit most),
     judged as materialized (
         select q.place, q.device_id, q.conversation_id, q.told_seq, q.attempts, q.noted_at, d.user_id, d.platform,
-               d.token, d.environment, d.locale, n.seq as newest, n.sender_id, n.kind as message_kind, n.content,
+               d.token, d.environment, d.locale, n.seq as newest, n.sender_id, n.kind as message_kind,
+               case when n.is_named and n.kind in ('video', 'voice') then '' else n.content end as content,
                m.last_read_seq,
                case when m.user_id is null then 'forget'
                     when q.seq <= m.last_read_seq then
@@ -233,7 +235,9 @@ begin
           left join public.conversation_mutes x
             on x.conversation_id = q.conversation_id and x.user_id = d.user_id
           left join lateral (
-                select t.seq, t.sender_id, t.kind, t.content
+                select t.seq, t.sender_id, t.content,
+                       case when t.attachment ->> 'waveform' is not null then 'voice' else t.kind::text end as kind,
+                       t.content = t.attachment ->> 'name' as is_named
                   -- Among the newest 1,000, since a sender may have deleted any number of messages.
                   from ((select y.seq
                            from (select t.seq, t.sender_id, t.deleted_at from public.messages t

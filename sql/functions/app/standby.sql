@@ -103,7 +103,9 @@ begin
             union all
             select r.changed_xid from public.reaction_counts r where r.changed_xid = any(asked)
             union all
-            select r.changed_xid from public.message_reactions r where r.changed_xid = any(asked));
+            select r.changed_xid from public.message_reactions r where r.changed_xid = any(asked)
+            union all
+            select d.changed_xid from public.delivered_marks d where d.changed_xid = any(asked));
         -- Nulls in `seen` must not make the comparison null.
         open := open || array(
             select u::text::bigint from unnest(unsure) u where not coalesce(u = any(seen), false));

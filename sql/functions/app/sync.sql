@@ -141,7 +141,7 @@ create or replace function app.sync_position(
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
     if "position" !~ pg_catalog.replace(
-           '^((left|profiles|presence|conversations):@|(messages|reactions):@:[0-9]{1,18}|reads:@:@)$',
+           '^((left|profiles|presence|conversations):@|(messages|reactions):@:[0-9]{1,18}|(reads|delivered):@:@)$',
            '@', '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}') then
         return;
     end if;
@@ -149,7 +149,7 @@ begin
     after_id := pg_catalog.split_part("position", ':', 2)::uuid;
     if section in ('messages', 'reactions') then
         after_seq := pg_catalog.split_part("position", ':', 3)::bigint;
-    elsif section = 'reads' then
+    elsif section in ('reads', 'delivered') then
         after_user := pg_catalog.split_part("position", ':', 3)::uuid;
     end if;
 end
@@ -567,27 +567,42 @@ begin
 end
 $$;
 
--- Returns those of the user's conversations in which reactions may have changed since a snapshot. Recent changes of all
--- users are walked, as in app.changes_since. Security definer: row-level security would hide others' changes, which the
--- walk counts.
-create or replace function app.conversations_with_reactions(since pg_snapshot, mine uuid[]) returns uuid[]
+-- Returns those of the user's conversations in which reactions, and others' delivered marks, may have changed since a
+-- snapshot. Recent changes of all users are walked, as in app.changes_since. Security definer: row-level security would
+-- hide others' changes, which the walks count.
+create or replace function app.rare_changes_since(
+    since pg_snapshot, mine uuid[], out reacted uuid[], out delivered uuid[])
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
 set enable_sort = off set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 declare
     most constant integer := 64;
+    me uuid := auth.uid();
     oldest xid8 := pg_catalog.pg_snapshot_xmin(since);
-    changed uuid[] := array(
+begin
+    reacted := array(
         select c.conversation_id from public.reaction_counts c
          where c.changed_xid >= oldest order by c.changed_xid limit most);
-begin
-    return case when pg_catalog.cardinality(changed) = most then mine
-                -- Another's conversations are not told apart.
-                else array(select m.id from unnest(mine) as m (id)
-                             join public.conversation_members o on o.conversation_id = m.id and o.user_id = auth.uid()
-                            where m.id = any (changed)) end;
+    delivered := array(
+        select d.conversation_id from public.delivered_marks d
+         where d.changed_xid >= oldest and d.user_id <> me order by d.changed_xid limit most);
+    -- Whether something has changed in another's conversation is not told.
+    if reacted <> '{}' then
+        reacted := case when pg_catalog.cardinality(reacted) = most then mine
+                        else array(select o.conversation_id from public.conversation_members o
+                                    where o.user_id = me and o.conversation_id = any (reacted)
+                                      and o.conversation_id = any (mine)) end;
+    end if;
+    if delivered <> '{}' then
+        delivered := case when pg_catalog.cardinality(delivered) = most then mine
+                          else array(select o.conversation_id from public.conversation_members o
+                                      where o.user_id = me and o.conversation_id = any (delivered)
+                                        and o.conversation_id = any (mine)) end;
+    end if;
 end
 $$;
+-- Functions of an earlier version.
+drop function if exists app.conversations_with_reactions(pg_snapshot, uuid[]);
 
 -- Returns the reactions in the view, by conversation and seq: of the conversations `entered` those to the newest
 -- messages, of `reacted` those that have changed.
@@ -669,6 +684,55 @@ begin
         -- After all members of the conversation, unless the page before ended there too.
         if part.id > after_id and pg_catalog.clock_timestamp() > ending then
             next_position := 'reads:' || part.id || ':ffffffff-ffff-ffff-ffff-ffffffffffff';
+            exit;
+        end if;
+    end loop;
+    objects := nullif(pg_catalog.array_to_string(found_objects, ','), '');
+end
+$$;
+
+-- Returns the other members' delivered marks in the view, by conversation and user: those of `delivered`, without the
+-- conversations `given`, whose objects contain them.
+create or replace function app.sync_delivered(
+    me uuid, since pg_snapshot, until pg_snapshot, delivered uuid[], given uuid[], after_id uuid, after_user uuid,
+    ending timestamptz, inout room bigint, out objects text, out next_position text)
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+    -- Read row by row, as in app.sync_conversations. Conversations without marks are rows too, to look at the clock.
+    conversations cursor for
+        select c.id, r.users, r.objects
+          from (select m.id from unnest(delivered) as m (id)
+                 where m.id >= after_id and m.id not in (select unnest(given)) order by m.id offset 0) c
+         cross join lateral (
+                select pg_catalog.array_agg(d.user_id) as users,
+                       pg_catalog.array_agg('{"conversation_id":"' || c.id || '","user_id":"' || d.user_id
+                           || '","last_delivered_seq":' || d.seq || '}') as objects
+                  from (select d.user_id, greatest(d.last_delivered_seq, m.last_read_seq) as seq
+                          from public.delivered_marks d
+                         cross join lateral (
+                                select m.last_read_seq from public.conversation_members m
+                                 where m.conversation_id = d.conversation_id and m.user_id = d.user_id offset 0) m
+                         where d.conversation_id = c.id and d.user_id <> me
+                           and (c.id > after_id or d.user_id > after_user)
+                           and app.is_change(d.changed_xid, since, until)
+                         order by d.user_id) d) r
+         order by c.id;
+    found_objects text[] := '{}';
+begin
+    after_id := coalesce(after_id, '00000000-0000-0000-0000-000000000000');
+    <<page>>
+    for part in conversations loop
+        for place in 1 .. coalesce(pg_catalog.cardinality(part.objects), 0) loop
+            found_objects := found_objects || part.objects[place];
+            room := room - pg_catalog.octet_length(part.objects[place]);
+            if room < 0 then
+                next_position := 'delivered:' || part.id || ':' || part.users[place];
+                exit page;
+            end if;
+        end loop;
+        -- After all members of the conversation, unless the page before ended there too.
+        if part.id > after_id and pg_catalog.clock_timestamp() > ending then
+            next_position := 'delivered:' || part.id || ':ffffffff-ffff-ffff-ffff-ffffffffffff';
             exit;
         end if;
     end loop;

@@ -62,6 +62,7 @@ begin
     update public.conversation_members m set is_deleted = true where m.user_id = new.id;
     perform app.hide_presence(new.id);
     delete from app.devices d where d.user_id = new.id;
+    delete from public.scheduled_messages s where s.sender_id = new.id;
     delete from public.media m where m.owner_id = new.id and m.used_at is null;
     delete from app.identities i where i.user_id = new.id;
     delete from app.mails m where m.user_id = new.id;

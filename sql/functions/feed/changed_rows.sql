@@ -103,6 +103,18 @@ begin atomic
          where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) r;
 end;
 
+create or replace function feed.changed_delivered_marks(lows xid8[], highs xid8[])
+returns table (conversation_id uuid, user_id uuid, last_delivered_seq bigint, changed_xid xid8)
+language sql stable
+begin atomic
+    select r.conversation_id, r.user_id, r.last_delivered_seq, r.changed_xid
+      from unnest(changed_delivered_marks.lows, changed_delivered_marks.highs) as s (low, high)
+     cross join lateral (
+        select t.conversation_id, t.user_id, t.last_delivered_seq, t.changed_xid
+          from public.delivered_marks t
+         where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) r;
+end;
+
 create or replace function feed.changed_mutes(lows xid8[], highs xid8[])
 returns table (conversation_id uuid, user_id uuid, changed_xid xid8)
 language sql stable

@@ -24,7 +24,7 @@ drop function if exists feed.look_for_mutes(pg_snapshot);
 -- result has one row `many`, and feed.users_with_changes returns the affected users. Deleted users are returned in any
 -- case, since their sessions end.
 --
--- Rows of presence and mutes have these kinds:
+-- Rows of presence, mutes, reactions and delivered marks have these kinds:
 --
 --   behind            `user_id` has begun or ceased to hide its presence, so that it sees other presence of all users.
 --                     The poll does not contain it: live sessions of the user must resync (`sync.lagged`), and their
@@ -36,6 +36,7 @@ drop function if exists feed.look_for_mutes(pg_snapshot);
 --   own_conversation  `object` is the conversation as `user_id` sees it, for that user only
 --   own_reaction      `object` is the reactions to the message `seq` as `user_id` sees them, for that user only
 --   opening_reaction  the reactions to one of the newest messages of a conversation that a user has joined
+--   delivered         the devices of `user_id` have received the messages up to `seq`, for the other members
 --
 -- A session's right to see presence is fixed for its subscription, since a user who changes it must resync. Nodes need
 -- not know who hides, and polls need not check it.
@@ -63,6 +64,7 @@ declare
     presence integer := 1;
     mutes integer := 1;
     reactions integer := 1;
+    delivered integer := 1;
     counts record;  -- feed.count_changes
 begin
     if pg_catalog.pg_snapshot_xmin(since) <> beyond then
@@ -85,15 +87,19 @@ begin
                exists (select from public.conversation_mutes t
                         where t.changed_xid >= beyond and t.changed_xid < bound)::integer,
                exists (select from public.reaction_counts t
+                        where t.changed_xid >= beyond and t.changed_xid < bound)::integer,
+               exists (select from public.delivered_marks t
                         where t.changed_xid >= beyond and t.changed_xid < bound)::integer
-          into members, profiles, conversations, former_members, messages, presence, mutes, reactions;
+          into members, profiles, conversations, former_members, messages, presence, mutes, reactions, delivered;
     end if;
-    if members + profiles + conversations + former_members + messages + presence + mutes + reactions = 0 then
+    if members + profiles + conversations + former_members + messages + presence + mutes + reactions + delivered = 0
+    then
         return;
     end if;
 
     counts := feed.count_changes(
-        since, lows, highs, members, profiles, conversations, former_members, messages, presence, mutes, reactions);
+        since, lows, highs, members, profiles, conversations, former_members, messages, presence, mutes, reactions,
+        delivered);
     if counts.has_deletions then
         return query select * from feed.read_deleted(lows, highs);
     end if;
@@ -136,6 +142,9 @@ begin
     end if;
     if counts.messages > 0 then
         return query select * from feed.read_sender_marks(since, lows, highs);
+    end if;
+    if counts.delivered > 0 then
+        return query select * from feed.read_delivered_marks(since, lows, highs);
     end if;
     if counts.entered <> '{}' then
         return query select * from feed.read_openings(since, counts.entered, counts.is_opened);

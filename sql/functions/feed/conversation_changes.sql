@@ -4,7 +4,7 @@ drop function if exists feed.mutes(uuid, uuid[]);
 
 -- Returns what these members have set for the conversation, and their unread mentions, as three arrays in one: until
 -- when each has muted it, in microseconds since 1970, or 0; the number of its unread mentions; and a sum of 1 if it has
--- marked it as unread, 2 if archived, 4 if pinned.
+-- marked it as unread, 2 if archived, 4 if pinned, 256 for each scheduled message and 2^20 for each unsent one.
 create or replace function feed.own_numbers(conversation_id uuid, members uuid[], marks bigint[]) returns bigint[]
 language sql stable set search_path = pg_catalog, pg_temp as $$
     select array_agg(n.muted_until order by n.place) || array_agg(n.unread_mentions order by n.place)
@@ -16,7 +16,9 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
                    app.unread_mentions(own_numbers.conversation_id, m.id, m.mark) as unread_mentions,
                    (case when x.marked_unread_seq >= m.mark then 1 else 0 end
                     + case when x.archived_at is not null then 2 else 0 end
-                    + case when x.pinned_at is not null then 4 else 0 end)::bigint as flags
+                    + case when x.pinned_at is not null then 4 else 0 end
+                    + coalesce(least(x.scheduled_count, 4095)::bigint * 256 + x.unsent_count::bigint * 1048576, 0)
+                   )::bigint as flags
               from unnest(members, marks) with ordinality as m (id, mark, place)
               left join public.conversation_mutes x
                 on x.conversation_id = own_numbers.conversation_id and x.user_id = m.id) n
@@ -59,7 +61,7 @@ begin
                || app.own_members(
                       c.last_seq - m.last_read_seq, app.unread_mentions(c.id, m.user_id, m.last_read_seq),
                       x.marked_unread_seq >= m.last_read_seq, x.muted_until, x.archived_at is not null,
-                      x.pinned_at is not null)
+                      x.pinned_at is not null, x.scheduled_count, x.unsent_count)
                || c.tail,
            null::text, null::bigint[]
       from own o

@@ -10,9 +10,9 @@
 -- than the last row of a walk are left out, and users in more than `most_conversations`. Without these bounds a query
 -- took ten seconds for 64 users in 256 groups, if 512 users in 1,800 groups had changed their profiles and presence.
 --
--- Only the newest change of a conversation is compared with a cursor, and the two newest of presence, since one may be
--- the user's own. A change counts as new if it is not older than the first that the cursor did not see. So a
--- user may be left out without need if a transaction has ended late.
+-- Only the newest change of a conversation is compared with a cursor, and the two newest of presence and of delivered
+-- marks, since one may be the user's own. A change counts as new if it is not older than the first that the cursor did
+-- not see. So a user may be left out without need if a transaction has ended late.
 --
 -- The planner knows neither the arrays nor how long the walks are. Subqueries with `offset 0` or a limit read tables by
 -- their keys; with nested loops off, everything else is joined by hash, or sorted.
@@ -46,6 +46,13 @@ begin
     reactions as materialized (
         select r.conversation_id, r.changed_xid as xid from public.reaction_counts r
          where r.changed_xid >= oldest order by r.changed_xid desc limit most),
+    -- Each message is followed by the marks of its receivers: a walk that did not reach its end leaves out nobody, but
+    -- the marks of the conversations are read.
+    delivered as materialized (
+        select d.conversation_id, d.user_id, d.changed_xid as xid from public.delivered_marks d
+         where d.changed_xid >= oldest order by d.changed_xid desc limit most),
+    reached_delivered as materialized (
+        select min(w.xid) as xid from delivered w having count(*) = most),
     -- The last transaction of the walks that did not reach their end; null if all did.
     reached as materialized (
         select max(e.xid) as xid from (
@@ -60,7 +67,7 @@ begin
             select min(w.xid) from reactions w having count(*) = most) e),
     xids as materialized (
         select m.xid from members m union select p.xid from profiles p union select p.xid from presences p
-        union select r.xid from reactions r),
+        union select r.xid from reactions r union select d.xid from delivered d),
     asked as materialized (
         select a.place, a.id, a.since, s.xmin, (
                 select min(x.xid) from xids x
@@ -94,7 +101,7 @@ begin
             select min(w.xid) as xid from conversations_of_profiles w having count(*) = most_memberships
             union all
             select min(w.xid) from conversations_of_presences w having count(*) = most_memberships) e),
-    -- The newest change of each conversation, and the two newest of presence.
+    -- The newest change of each conversation, and the two newest of presence and of delivered marks.
     changed as materialized (
         select w.conversation_id, null::uuid as user_id, max(w.xid) as xid
           from (select m.conversation_id, m.xid from members m
@@ -108,6 +115,12 @@ begin
           from (select p.conversation_id, p.user_id, p.xid,
                        row_number() over (partition by p.conversation_id order by p.xid desc) as number
                   from conversations_of_presences p) w
+         where w.number <= 2
+        union all
+        select w.conversation_id, w.user_id, w.xid
+          from (select d.conversation_id, d.user_id, d.xid,
+                       row_number() over (partition by d.conversation_id order by d.xid desc) as number
+                  from delivered d) w
          where w.number <= 2),
     own as materialized (
         select m.user_id, m.xid from members m
@@ -149,6 +162,15 @@ begin
                     and pg_catalog.pg_visible_in_snapshot(n.changed_xid, a.since)
                     -- Changes with each message that is sent, edited or deleted.
                     and coalesce(pg_catalog.pg_visible_in_snapshot(n.last_message_xid, a.since), true))
+        union all
+        select n.place
+          from (select a.place, a.since from checked a where a.xmin <= (select r.xid from reached_delivered r)) a
+          join mine n on n.place = a.place
+         cross join lateral (
+            select from public.delivered_marks d
+             where d.conversation_id = n.conversation_id and d.user_id <> n.user_id and d.changed_xid >= n.xmin
+               and not pg_catalog.pg_visible_in_snapshot(d.changed_xid, a.since)
+             limit 1) d
         union all
         select a.place from checked a
          cross join lateral (

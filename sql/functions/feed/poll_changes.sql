@@ -3,8 +3,8 @@
 -- They are in each row of feed.read_changes, or in one row of nulls if nothing has changed. If `since` is null only
 -- they are returned.
 --
--- Kinds of rows that not every version knows are returned only if `features` names them, `presence`, `mutes` and
--- `reactions`: a node rejects a poll with an unknown kind.
+-- Kinds of rows that not every version knows are returned only if `features` names them, `presence`, `mutes`,
+-- `reactions` and `delivered`: a node rejects a poll with an unknown kind.
 --
 -- With `packed`, the audience of a row without a tail is in `tail`, as array_send writes it, in hexadecimal. For a
 -- thousand conversations that takes a fifth of the time of writing the array.
@@ -39,5 +39,6 @@ begin atomic
                 when l.kind = 'own_conversation' then 'mutes' = any (poll_changes.features)
                 when l.kind in ('reaction', 'own_reaction', 'opening_reaction')
                 then 'reactions' = any (poll_changes.features)
+                when l.kind = 'delivered' then 'delivered' = any (poll_changes.features)
                 else true end;
 end;

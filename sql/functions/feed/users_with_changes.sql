@@ -54,6 +54,12 @@ begin
                    and r.changed_xid >= pg_catalog.pg_snapshot_xmin(since) offset 0) r
              where m.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(r.changed_xid, since))
         or exists (
+            select from public.conversation_members m
+             cross join lateral (
+                select d.changed_xid from public.delivered_marks d
+                 where d.conversation_id = m.conversation_id and d.user_id <> u.id offset 0) d
+             where m.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(d.changed_xid, since))
+        or exists (
             select from public.conversation_mutes x
              where x.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(x.changed_xid, since))
         or exists (

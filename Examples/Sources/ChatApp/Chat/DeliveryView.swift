@@ -19,7 +19,8 @@ struct DeliveryView: View {
                 if message.editedAt != nil { Text("Edited") }
                 Text(message.createdAt, style: .time)
                 switch message.delivery {
-                case .sent: if message.isMine { Text(message.isRead ? "Read" : "Sent") }
+                case .sent:
+                    if message.isMine { Text(message.isRead ? "Read" : message.isDelivered ? "Delivered" : "Sent") }
                 case .queued: queued
                 case .refused: Text(message.seq == nil ? "Not sent" : "Not changed").foregroundStyle(.red)
                 }

@@ -65,6 +65,14 @@ struct Calls {
         try await client.setPinned(true, of: id)
     }
 
+    func schedule(in id: Conversation.ID) async throws {
+        let tomorrow = Date(timeIntervalSinceNow: 86_400)
+        try await client.schedule("Happy birthday!", in: id, at: tomorrow)
+        for message in try await client.scheduledMessages(in: id) where message.error != nil {
+            try await client.unschedule(message)
+        }
+    }
+
     func shownConversations() -> [Conversation] {
         let shown = client.conversations.filter { !$0.isArchived }
         return shown.filter(\.isPinned) + shown.filter { !$0.isPinned }

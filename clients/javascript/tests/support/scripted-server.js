@@ -9,6 +9,8 @@ export class ScriptedServer {
   requests = []
   pages = []
   methods = {}
+  /** The features of the hello. */
+  features = ['presence', 'typing', 'mute', 'replies', 'mentions', 'pins', 'data', 'settings', 'reactions', 'media']
   #listeners = new Set()
   isReachable = true
 
@@ -23,9 +25,7 @@ export class ScriptedServer {
           server.connections.push(connection)
           connection.push('server.hello', {
             server: 'postline', version: '0', protocol: 1, max_line_bytes: 65536, max_in_flight: 64, ping_seconds: 30,
-            features: [
-              'presence', 'typing', 'mute', 'replies', 'mentions', 'pins', 'data', 'settings', 'reactions', 'media',
-            ],
+            features: server.features,
           })
         })
       }

@@ -1,12 +1,10 @@
-import WireProtocol
-
 // An answer of one of two kinds is one object here, without required members. openapi-generator's Swift client does not
 // compile with a `oneOf` of objects that have an id, and of an `anyOf` it requires the members of both.
 
 /// The protocol's objects (`docs/protocol.md`, sections 2, 3 and 5), each with all its members in their order.
 extension Schema {
     /// The named schemas that references such as ``profile`` lead to.
-    static let named: [(name: String, schema: Schema)] = [
+    package static let named: [(name: String, schema: Schema)] = [
         ("Profile", object(profileMembers).described("The profile of a user, visible to all authenticated users.")),
         ("ProfileList", object([("profiles", .array(of: .profile))]).described("The profiles of several users.")),
         (
@@ -35,6 +33,11 @@ extension Schema {
             "Reactions",
             object(reactionsMembers, optional: [("own", .array(of: .string))])
                 .described("The reactions to a message. In pushes to others than the user who reacted, own is absent.")
+        ),
+        (
+            "ScheduledMessage",
+            object(scheduledMembers)
+                .described("A message that is sent at its time. error says why it was refused then.")
         ),
         ("Presence", object(presenceMembers).described("The online state of a user, and the time last seen.")),
         ("Changes", object(changesMembers, optional: changesLists).described("The changes for a user.")),
@@ -95,37 +98,47 @@ extension Schema {
             .array(
                 of: .object([
                     ("user_id", .uuid), ("role", .choice(["owner", "admin", "member"])), ("joined_at", .timestamp),
-                    ("last_read_seq", .integer),
+                    ("last_read_seq", .integer), ("last_delivered_seq", .integer),
                 ]))
         ),
         ("last_seq", .integer), ("version", .integer), ("last_message_content", .string.nullable),
         ("last_message_time", .timestamp.nullable), ("last_message_sender_id", .uuid.nullable),
         ("last_read_seq", .integer), ("unread_count", .integer), ("unread_mentions", .integer),
         ("is_marked_unread", .bool), ("muted_until", .timestamp.nullable), ("is_archived", .bool), ("is_pinned", .bool),
+        ("scheduled_count", .integer), ("unsent_count", .integer),
         ("pinned_seqs", .array(of: .integer)), ("data", .anyObject.nullable),
         ("created_at", .timestamp), ("updated_at", .timestamp),
     ]
 
     private static let messageMembers: [(String, Schema)] = [
         ("id", .uuid), ("conversation_id", .uuid), ("seq", .integer), ("sender_id", .uuid),
-        ("sender", sender), ("client_id", .uuid.nullable), ("kind", .choice(["text", "image", "custom", "system"])),
-        ("content", .string.nullable),
-        (
-            "attachment",
-            .object([
-                ("url", .string), ("mime_type", .string.nullable), ("width", .integer.nullable),
-                ("height", .integer.nullable), ("bytes", .integer.nullable), ("media_id", .uuid.nullable),
-                ("blurhash", .string.nullable),
-            ]).nullable
-        ),
+        ("sender", sender), ("client_id", .uuid.nullable), ("kind", messageKind),
+        ("content", .string.nullable), ("attachment", attachment.nullable), ("attachments", .array(of: attachment)),
         ("is_read", .bool), ("version", .integer), ("reply_to", reply.nullable), ("mentions", .array(of: .uuid)),
         ("mentions_everyone", .bool), ("data", .anyObject.nullable), ("created_at", .timestamp),
         ("edited_at", .timestamp.nullable), ("deleted_at", .timestamp.nullable),
     ]
 
+    private static let messageKind: Schema = .choice(["text", "image", "video", "audio", "file", "custom", "system"])
+
+    private static let attachment = object([
+        ("url", .string), ("mime_type", .string.nullable), ("width", .integer.nullable),
+        ("height", .integer.nullable), ("bytes", .integer.nullable), ("media_id", .uuid.nullable),
+        ("blurhash", .string.nullable), ("name", .string.nullable), ("duration_ms", .integer.nullable),
+        ("waveform", .string.nullable), ("preview_media_id", .uuid.nullable),
+    ])
+
+    private static let scheduledMembers: [(String, Schema)] = [
+        ("id", .uuid), ("conversation_id", .uuid), ("due_at", .timestamp),
+        ("kind", messageKind), ("content", .string), ("attachment", attachment.nullable),
+        ("attachments", .array(of: attachment)),
+        ("reply_to_seq", .integer.nullable), ("mentions", .array(of: .uuid)), ("mentions_everyone", .bool),
+        ("data", .anyObject.nullable), ("created_at", .timestamp),
+        ("error", .object([("code", .string), ("message", .string)]).nullable),
+    ]
+
     private static let reply = object([
-        ("seq", .integer), ("sender_id", .uuid.nullable),
-        ("kind", .choice(["text", "image", "custom", "system"]).nullable), ("content", .string.nullable),
+        ("seq", .integer), ("sender_id", .uuid.nullable), ("kind", messageKind.nullable), ("content", .string.nullable),
         ("version", .integer),
     ]).described("The message that this one answers, with the first 100 characters of its content.")
 
@@ -152,6 +165,10 @@ extension Schema {
         (
             "reads",
             .array(of: .object([("conversation_id", .uuid), ("user_id", .uuid), ("last_read_seq", .integer)]))
+        ),
+        (
+            "delivered",
+            .array(of: .object([("conversation_id", .uuid), ("user_id", .uuid), ("last_delivered_seq", .integer)]))
         ),
         ("left", .array(of: .uuid)), ("limited", .array(of: .uuid)),
     ]

@@ -4,25 +4,43 @@ package import NIOCore
 import Synchronization
 import SystemPackage
 
-/// An upload to a folder. The picture exists only once it is complete and as declared, and has no metadata.
+/// An upload to a folder, or one part of it. The file exists only once it is complete and as declared, and has no metadata.
+///
+/// The part that has arrived of a file that is stored unchanged stays when the upload is interrupted, so that another
+/// request can continue: the length of the partial file is the place to continue. A lock on it keeps other nodes from
+/// writing too.
 ///
 /// The methods block on the disk and must be called one after another.
-package final class IncomingPicture: Sendable {
+package final class IncomingFile: Sendable {
     private struct State {
         var file: SystemPackage.FileDescriptor?
-        var received = 0
+
+        /// The bytes that have arrived, those of earlier requests included.
+        var received: Int
         var firstBytes: [UInt8] = []
         var eraser: MetadataEraser
-        var written = 0
+        var written: Int
         /// The error of a damaged picture. Nothing of it is written from then on.
         var damage: PictureDamage?
+
+        /// True if the partial file is of use to a later request.
+        var isKept: Bool
         var hasEnded = false
     }
 
-    package let picture: Picture
+    /// The result of a request.
+    package enum Outcome: Sendable, Equatable {
+        /// The file is stored.
+        case stored
+        /// This many bytes have arrived.
+        case partial(Int)
+    }
+
+    package let media: MediaFile
     private let path: FilePath
     private let destination: FilePath
     private let marker: FilePath
+    private let end: Int
     private let expires: Date
     private let onEnd: @Sendable () -> Void
     private let now: @Sendable () -> ContinuousClock.Instant
@@ -33,21 +51,28 @@ package final class IncomingPicture: Sendable {
     private let isDisplaced = Atomic(false)
 
     /// - Parameters:
-    ///   - marker: the empty file that marks the address as used, also once the picture is removed.
+    ///   - file: the locked partial file of an upload that can be resumed; nil to create the file at the first byte.
+    ///   - part: the bytes of the file that this request brings.
+    ///   - marker: the empty file that marks the address as used, also once the file is removed.
     ///   - expires: the expiry of the address.
     ///   - onEnd: called once, at the end of the upload.
     init(
-        _ picture: Picture, at path: String, destination: String, marker: String, expires: Date,
-        now: @escaping @Sendable () -> ContinuousClock.Instant, onEnd: @escaping @Sendable () -> Void
+        _ media: MediaFile, _ part: Range<Int>, at path: FilePath, file: SystemPackage.FileDescriptor?,
+        destination: String, marker: String, expires: Date, now: @escaping @Sendable () -> ContinuousClock.Instant,
+        onEnd: @escaping @Sendable () -> Void
     ) {
-        self.picture = picture
-        self.path = FilePath(path)
+        self.media = media
+        self.path = path
         self.destination = FilePath(destination)
         self.marker = FilePath(marker)
         self.expires = expires
         self.onEnd = onEnd
         self.now = now
-        state = Mutex(State(eraser: MetadataEraser(picture.type)))
+        end = part.upperBound
+        state = Mutex(
+            State(
+                file: file, received: part.lowerBound, eraser: MetadataEraser(media.type), written: part.lowerBound,
+                isKept: file != nil))
         rate = Mutex(UploadRate(start: now()))
     }
 
@@ -59,10 +84,10 @@ package final class IncomingPicture: Sendable {
             if state.hasEnded { throw MediaError(refusal ?? "The upload has already ended.") }
             rate.withLock { $0.add(bytes.readableBytes, now: now()) }
             state.received += bytes.readableBytes
-            guard state.received <= picture.bytes else {
-                throw MediaError("The picture has more than the declared \(picture.bytes) bytes.")
+            guard state.received <= end else {
+                throw MediaError("The file has more than the declared \(media.bytes) bytes.")
             }
-            let missing = PictureType.signatureLength - state.firstBytes.count
+            let missing = MediaType.signatureLength - state.firstBytes.count
             if missing > 0 { state.firstBytes += bytes.readableBytesView.prefix(missing) }
             guard state.damage == nil else { return }
             var output = ByteBuffer()
@@ -85,23 +110,29 @@ package final class IncomingPicture: Sendable {
             beginWriting(file, from: state.written, count: output.readableBytes)
             state.written += output.readableBytes
         } catch {
-            throw MediaError("The picture cannot be written: \(error)")
+            throw MediaError("The file cannot be written: \(error)")
         }
     }
 
-    /// Checks the complete picture against the promise, and moves it to its place on disk.
+    /// Ends a request. If the file is complete, checks it against the promise and moves it to its place on disk.
     ///
     /// - Throws: `MediaError` if it differs or already exists.
-    package func finish() throws {
+    @discardableResult
+    package func finish() throws -> Outcome {
         defer { discard() }
-        try state.withLock { state in
-            guard state.received == picture.bytes else {
-                throw MediaError("The picture has \(state.received) bytes instead of the declared \(picture.bytes).")
+        return try state.withLock { state in
+            guard state.received == end else {
+                throw MediaError("The file has \(state.received) bytes instead of the declared \(end).")
             }
-            guard PictureType(firstBytes: state.firstBytes) == picture.type else {
-                throw MediaError("The picture is not \(picture.type.rawValue) by its first bytes.")
+            guard end == media.bytes else { return .partial(end) }
+            // Whatever is wrong with a complete file, it cannot be continued.
+            let isContinued = state.isKept
+            state.isKept = false
+            if isContinued, let file = state.file { state.firstBytes = try Self.firstBytes(of: file) }
+            guard media.type.matches(firstBytes: state.firstBytes) else {
+                throw MediaError("The file is not \(media.type.rawValue) by its first bytes.")
             }
-            if let damage = state.damage { throw MediaError("The picture is damaged: \(damage).") }
+            if let damage = state.damage { throw MediaError("The file is damaged: \(damage).") }
             var output = ByteBuffer()
             state.eraser.finish(into: &output)
             try write(output, &state)
@@ -109,13 +140,24 @@ package final class IncomingPicture: Sendable {
                 throw MediaError("This upload URL has expired. Request another by media.create.")
             }
             guard let file = state.file, sync(file), mark(marker, in: marker.removingLastComponent()) else {
-                throw MediaError("This upload URL was already used, or the picture cannot be written.")
+                throw MediaError("This upload URL was already used, or the file cannot be written.")
             }
             guard link(path, destination) else {
                 // Nothing is stored, so the URL can be used again.
                 remove(marker)
-                throw MediaError("The picture cannot be written.")
+                throw MediaError("The file cannot be written.")
             }
+            return .stored
+        }
+    }
+
+    private static func firstBytes(of file: SystemPackage.FileDescriptor) throws -> [UInt8] {
+        do {
+            return try unsafe [UInt8](unsafeUninitializedCapacity: MediaType.signatureLength) { buffer, count in
+                count = try unsafe file.read(fromAbsoluteOffset: 0, into: UnsafeMutableRawBufferPointer(buffer))
+            }
+        } catch {
+            throw MediaError("The file cannot be read: \(error)")
         }
     }
 
@@ -134,15 +176,19 @@ package final class IncomingPicture: Sendable {
         discard()
     }
 
-    /// Removes the partial upload.
+    /// True if nothing has arrived for some seconds: the client may be gone.
+    var isStalled: Bool { rate.withLock { [now] in $0.isStalled(now: now()) } }
+
+    /// Ends the upload. Keeps the partial file if another request can continue, or else removes it.
     package func discard() {
         let isFirst = state.withLock { state in
             let isFirst = !state.hasEnded
             state.hasEnded = true
             if let file = state.file {
                 state.file = nil
+                // Before the lock on it ends.
+                if !state.isKept { remove(path) }
                 try? file.close()
-                remove(path)
             }
             return isFirst
         }
@@ -156,7 +202,7 @@ package final class IncomingPicture: Sendable {
             return try SystemPackage.FileDescriptor.open(
                 path, .writeOnly, options: [.create, .exclusiveCreate, .closeOnExec], permissions: [.ownerReadWrite])
         } catch {
-            throw MediaError("The picture cannot be written: \(error)")
+            throw MediaError("The file cannot be written: \(error)")
         }
     }
 }

@@ -1,0 +1,115 @@
+package import DatabaseAccess
+package import Foundations
+package import Logging
+import Postgres
+import Synchronization
+import WireProtocol
+
+/// Reports to the database which messages the clients of this node have acknowledged (`docs/protocol.md`, section 4,
+/// *Delivered marks*).
+///
+/// Acknowledging causes no statement: what all clients have acknowledged is reported in one statement a second at most.
+/// The database decides which messages a cursor includes, so that a cursor of any node, or of a page that only the
+/// client has read, acknowledges its messages.
+package final class DeliveryReporter: Sendable {
+    private let database: Database
+    private let feed: Feed
+    private let interval: Duration
+    private let logger: Logger
+    private let state = Mutex(DeliveryState())
+    private let wake: WakeSignal
+
+    /// - Parameter interval: the least time between two reports.
+    package init(database: Database, feed: Feed, interval: Duration, logger: Logger) {
+        self.database = database
+        self.feed = feed
+        self.interval = interval
+        self.logger = logger
+        wake = WakeSignal(on: database.reactor)
+    }
+
+    /// Records that a client of the user has received everything up to a cursor.
+    ///
+    /// - Parameter subscription: the client's subscription, or nil if it has none.
+    package func acknowledge(_ cursor: Cursor, of user: ID, _ subscription: Feed.SubscriptionID?) {
+        let snapshot: Snapshot
+        switch cursor.place {
+        case .at(let reached): snapshot = reached
+        case .within(let since?, _, _): snapshot = since
+        case .within(nil, _, _): return
+        }
+        let acknowledgement = DeliveryState.Acknowledgement(user: user, epoch: cursor.epoch, snapshot: snapshot)
+        state.withLock {
+            $0.acknowledge(acknowledgement, by: subscription.map { .subscription($0) } ?? .user(user))
+        }
+        wake.signal()
+    }
+
+    /// Reports until it is cancelled.
+    package func run() async {
+        var next = ContinuousClock.now
+        while (try? await wake.next(notBefore: next)) != nil {
+            let start = ContinuousClock.now
+            await report()
+            // A report takes at most a tenth of a connection's time.
+            next = start + max(interval, (.now - start) * 10)
+            if !state.withLock(\.isEmpty) { wake.signal() }
+        }
+    }
+
+    private func report() async {
+        let clients = state.withLock { $0.takeClients() }
+        if !clients.isEmpty {
+            let conversations = await feed.acknowledge(clients)
+            state.withLock { state in
+                for (client, conversations) in zip(clients, conversations) {
+                    state.add(client.acknowledgement, of: conversations)
+                }
+            }
+        }
+        let rows = state.withLock { $0.takeReport() }
+        guard !rows.isEmpty else { return }
+        do throws(ProtocolError) {
+            let outcome = try await send(rows)
+            let unsettled = outcome.unsettled.filter(rows.indices.contains).map { rows[$0] }
+            state.withLock { $0.reportSucceeded(unsettled: unsettled) }
+            await feed.recordLargeConversations(outcome.large)
+            if outcome.hasMoved { feed.changed() }
+        } catch {
+            // Logged once per outage.
+            let isFirst = state.withLock { $0.reportFailed(rows) }
+            guard isFirst, !Task.isCancelled else { return }
+            logger.warning(
+                "cannot report delivered messages", metadata: ["error": "\(error.reason ?? error.message)"])
+        }
+    }
+
+    private func send(_ rows: [DeliveryState.Row]) async throws(ProtocolError) -> Outcome {
+        let result = try await database.rows(
+            Self.report,
+            [
+                rows.plainArrayLiteral { $0.acknowledgement.user }, rows.plainArrayLiteral { $0.conversation },
+                rows.map(\.acknowledgement.epoch).arrayLiteral, rows.map(\.acknowledgement.snapshot.text).arrayLiteral,
+            ], as: .feed)
+        return Outcome(
+            hasMoved: result.text(0, 0) != "0", large: result.ids(0, 1) ?? [],
+            unsettled: result.numbers(0, 2)?.map { Int($0) - 1 } ?? [])
+    }
+
+    private struct Outcome {
+        let hasMoved: Bool
+
+        /// Conversations that have too many members for marks.
+        let large: [ID]
+
+        /// The places of rows to report again.
+        let unsettled: [Int]
+    }
+
+    private static let report = Statement(
+        "app.report_acknowledged",
+        """
+        select moved, large, unsettled from app.report_acknowledged($1::uuid[], $2::uuid[], $3::text[], \
+        $4::pg_snapshot[])
+        """)
+}

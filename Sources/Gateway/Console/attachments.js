@@ -1,0 +1,169 @@
+// The attachments of a message: pictures, files that are played in place, and files to download.
+
+import { h } from './dom.js'
+import { sentence } from './errors.js'
+import { icon } from './icons.js'
+import { toast } from './notice.js'
+import { messagePicture } from './picture-view.js'
+
+/// The elements that play, by media id. A row that is drawn anew takes over its own.
+const players = new Map()
+
+/// Returns true if an attachment is shown as a picture: not one that was sent as a file.
+export function isPicture(message, { mime_type: type }) {
+  return !isSentAsFile(message) && (type ? type.startsWith('image/') : message.kind === 'image')
+}
+
+/// Returns true if the sender wants what could be shown to be downloaded.
+function isSentAsFile({ kind, attachments }) {
+  return kind === 'file' && /^(image|video|audio)\//.test(attachments[0]?.mime_type ?? '')
+}
+
+/// Returns the picture of a message that has nothing else, or null.
+export function onlyPicture(message) {
+  const { attachments } = message
+  return attachments.length === 1 && isPicture(message, attachments[0]) ? attachments[0] : null
+}
+
+/// Returns the text of a message. The name of a file that stands for it is shown with the file.
+export function captionOf({ kind, content, attachments }) {
+  return ['video', 'audio', 'file'].includes(kind) && content === attachments[0]?.name ? '' : content
+}
+
+/// Returns the views of a message's attachments. `alt` says what a picture is.
+export function attachmentViews(app, message, alt) {
+  return message.attachments.map((attachment, index) => {
+    if (!attachment.media_id) return card(attachment)
+    if (!app.pictures.isOffered) {
+      const what = isPicture(message, attachment) ? 'A picture' : 'A file'
+      return h('span', { class: 'tombstone' }, `${what}, which this server does not show any more.`)
+    }
+    const preview = message.previews[index]
+    if (isPicture(message, attachment)) return messagePicture(app, { ...message, attachment, preview }, alt)
+    return !isSentAsFile(message) && /^(video|audio)\//.test(attachment.mime_type)
+      ? player(app, attachment, preview) : download(app, attachment)
+  })
+}
+
+/// The files of a message that is not sent yet, with how far their upload has come. `cancel` ends it.
+export function sendingFiles(message, cancel) {
+  return h('div', { class: 'sending-files' },
+    message.attachments.map((attachment) => h('span', { class: 'card' }, face(iconOf(attachment), attachment))),
+    !message.error && h('div', { class: 'sending-files-line' },
+      h('progress', { max: 1, value: message.progress ?? 0, 'aria-label': `Uploading ${nameOf(message.attachment)}` }),
+      h('button', {
+        class: 'icon-button', type: 'button', tabIndex: -1, 'aria-label': 'Cancel the upload',
+        title: 'Cancel the upload',
+        onclick: () => {
+          cancel()
+          document.getElementById('compose')?.focus()
+        },
+      }, icon('close'))))
+}
+
+/// A video or an audio, which is loaded when it is played.
+function player(app, attachment, preview) {
+  const { media_id: id, mime_type: type } = attachment
+  const held = players.get(id)
+  if (held?.isConnected) {
+    // Moving an element stops it.
+    if (!held.paused) queueMicrotask(() => held.play())
+    return held
+  }
+  players.delete(id)
+  const kind = type.startsWith('video/') ? 'video' : 'audio'
+  const button = h('button', {
+    class: 'card', type: 'button', tabIndex: -1, 'aria-label': `Play ${nameOf(attachment)}`,
+    onclick: async () => {
+      const url = preview ?? await addressOf(app, attachment)
+      if (!url) return
+      const element = h(kind, { class: 'player', controls: true, src: url, title: nameOf(attachment) })
+      element.addEventListener('error', () => {
+        if (players.get(id) === element) players.delete(id)
+        element.replaceWith(button)
+        toast(`${nameOf(attachment)} cannot be played by this browser.`, 'bad')
+      }, { once: true })
+      players.set(id, element)
+      button.replaceWith(element)
+      element.play().catch(() => {})
+    },
+  }, face('play', attachment))
+  return button
+}
+
+function download(app, attachment) {
+  return h('button', {
+    class: 'card', type: 'button', tabIndex: -1, 'aria-label': `Download ${nameOf(attachment)}`,
+    onclick: async () => {
+      const url = await addressOf(app, attachment)
+      if (!url) return
+      h('a', { href: url, download: attachment.name ?? '', target: '_blank', rel: 'noopener noreferrer' }).click()
+    },
+  }, face('down', attachment))
+}
+
+/// Returns the URL of a file, or null after a toast that says why there is none.
+async function addressOf(app, attachment) {
+  try {
+    const url = await app.client.fileURL(attachment, { renew: true })
+    if (!url) toast('This file is gone.', 'bad')
+    return url
+  } catch (error) {
+    toast(sentence(error, 'The file', 'A file needs a connection to be loaded.'), 'bad')
+    return null
+  }
+}
+
+/// An attachment from elsewhere is not fetched by this page: a user who wants it follows the link. Of an address that
+/// the browser does not understand there is the text alone.
+function card(attachment) {
+  if (!URL.canParse(attachment.url)) {
+    const name = attachment.name ?? attachment.url
+    return h('span', { class: 'card' }, face(iconOf(attachment), { ...attachment, name }))
+  }
+  const url = new URL(attachment.url)
+  const name = attachment.name ?? (decodeURIComponentOrNot(url.pathname.split('/').pop()) || url.host)
+  return h('a', { class: 'card', href: url.href, target: '_blank', rel: 'noopener noreferrer', tabIndex: -1 },
+    face(iconOf(attachment), { ...attachment, name }, url.host))
+}
+
+function face(symbol, attachment, place) {
+  const { width, height, bytes, duration_ms: duration } = attachment
+  const notes = [
+    place, typeof duration === 'number' && length(duration), !duration && width && height && `${width} × ${height}`,
+    bytes && size(bytes),
+  ]
+  return [
+    h('span', { class: 'card-icon' }, icon(symbol)),
+    h('span', { class: 'card-text' },
+      h('span', { class: 'card-name', dir: 'auto' }, nameOf(attachment)),
+      h('span', { class: 'card-note' }, notes.filter(Boolean).join(' · '))),
+  ]
+}
+
+function iconOf({ mime_type: type }) { return !type || type.startsWith('image/') ? 'picture' : 'paperclip' }
+
+function nameOf({ name, mime_type: type, waveform }) {
+  const kind = type?.split('/')[0]
+  return name || (waveform ? 'Voice message' : kind === 'audio' ? 'Audio' : kind === 'video' ? 'Video' : 'File')
+}
+
+/// Returns a size as in `3 KB` and `12.5 MB`.
+export function size(bytes) {
+  return bytes < 1_000_000 ? `${Math.max(1, Math.round(bytes / 1024)).toLocaleString('en')} KB`
+    : `${(bytes / 2 ** 20).toLocaleString('en', { maximumFractionDigits: 1 })} MB`
+}
+
+/// Returns a duration as in `1:05`.
+function length(milliseconds) {
+  const seconds = Math.round(milliseconds / 1000)
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
+}
+
+function decodeURIComponentOrNot(part) {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}

@@ -1,0 +1,142 @@
+@testable import ChangeFeed
+@testable import Foundations
+import NIOCore
+import Testing
+
+@Suite("Acknowledgements that are not reported yet")
+struct DeliveryStateTests {
+    private let alice = ID.random()
+    private var state = DeliveryState()
+
+    private func acknowledgement(_ snapshot: String, epoch: String = "e") throws -> DeliveryState.Acknowledgement {
+        .init(user: alice, epoch: epoch, snapshot: try #require(Snapshot(snapshot)))
+    }
+
+    /// Turns all acknowledgements into rows of all conversations, and takes a report.
+    private mutating func report() -> [DeliveryState.Row] {
+        for (_, acknowledgement) in state.takeClients() { state.add(acknowledgement, of: nil) }
+        return state.takeReport()
+    }
+
+    @Test("keeps the newest acknowledgement of each client")
+    mutating func newest() throws {
+        for snapshot in ["12:12:", "14:14:", "13:13:"] {
+            state.acknowledge(try acknowledgement(snapshot), by: .subscription(1))
+        }
+        state.acknowledge(try acknowledgement("11:11:"), by: .subscription(2))
+        #expect(Set(report().map(\.acknowledgement.snapshot.text)) == ["14:14:", "11:11:"])
+        #expect(state.isEmpty)
+    }
+
+    @Test("replaces an acknowledgement of another epoch")
+    mutating func epoch() throws {
+        state.acknowledge(try acknowledgement("99:99:"), by: .user(alice))
+        state.acknowledge(try acknowledgement("12:12:", epoch: "f"), by: .user(alice))
+        #expect(report().map(\.acknowledgement) == [try acknowledgement("12:12:", epoch: "f")])
+    }
+
+    @Test("bounds the users without a subscription, and counts them again once they are reported")
+    mutating func users() throws {
+        let one = try acknowledgement("12:12:")
+        for _ in 0...DeliveryState.maxUsers { state.acknowledge(one, by: .user(ID.random())) }
+        var count = 0
+        while !state.isEmpty { count += report().count }
+        #expect(count == DeliveryState.maxUsers)
+        state.acknowledge(one, by: .user(ID.random()))
+        #expect(report().count == 1)
+    }
+
+    @Test("bounds the cost of a report, and reports the rest later")
+    mutating func cost() throws {
+        let one = try acknowledgement("12:12:")
+        let conversations = (0..<DeliveryState.maxReportCost + 3).map { _ in ID.random() }
+        state.add(one, of: conversations)
+        state.add(one, of: nil)
+        #expect(state.takeReport().count == DeliveryState.maxReportCost)
+        state.acknowledge(one, by: .subscription(1))
+        #expect(state.takeClients().isEmpty)
+        #expect(state.takeReport().map(\.conversation) == conversations.suffix(3).map { $0 as ID? } + [nil])
+        #expect(state.takeClients().count == 1)
+    }
+
+    @Test("repeats a report that failed, until that has failed repeatedly")
+    mutating func failures() throws {
+        state.acknowledge(try acknowledgement("12:12:"), by: .subscription(1))
+        var report = self.report()
+        for _ in 1..<DeliveryState.maxFailures {
+            state.reportFailed(report)
+            report = state.takeReport()
+            #expect(report.count == 1)
+        }
+        state.reportFailed(report)
+        #expect(state.isEmpty)
+    }
+
+    @Test("reports unsettled rows again")
+    mutating func unsettled() throws {
+        state.add(try acknowledgement("12:12:"), of: [alice])
+        let report = state.takeReport()
+        state.reportSucceeded(unsettled: report)
+        #expect(state.takeReport() == report)
+        state.reportSucceeded(unsettled: [])
+        #expect(state.isEmpty)
+    }
+}
+
+@Suite("Messages that clients have not acknowledged")
+struct AcknowledgementTrackerTests {
+    private let room = ID.random()
+    private let other = ID.random()
+    private var tracker = AcknowledgementTracker()
+
+    private func at(_ xmax: Int) throws -> Snapshot { try #require(Snapshot("\(xmax):\(xmax):")) }
+
+    private mutating func push(_ conversation: ID, to subscribers: Set<Int> = [1], at xmax: Int) throws {
+        let fact = Change.Fact.message(conversation: conversation, seq: 1, object: ByteBuffer())
+        tracker.record(fact, for: subscribers, at: try at(xmax))
+    }
+
+    @Test("the first acknowledgement may include messages of any conversation")
+    mutating func first() throws {
+        try push(room, at: 12)
+        #expect(tracker.acknowledge(try at(12), by: 1, at: try at(20)) == nil)
+        // What was pushed before the first acknowledgement came is not known either.
+        #expect(tracker.acknowledge(try at(15), by: 1, at: try at(20)) == nil)
+        #expect(tracker.acknowledge(try at(20), by: 1, at: try at(20)) == nil)
+        #expect(tracker.acknowledge(try at(20), by: 1, at: try at(20)) == [])
+    }
+
+    @Test("a later one includes what was pushed, until all of it is acknowledged")
+    mutating func later() throws {
+        #expect(tracker.acknowledge(try at(12), by: 1, at: try at(12)) == nil)
+        try push(room, to: [1, 2], at: 13)
+        try push(other, at: 14)
+        #expect(Set(tracker.acknowledge(try at(13), by: 1, at: try at(14)) ?? []) == [room, other])
+        #expect(tracker.acknowledge(try at(14), by: 1, at: try at(14)) == [other])
+        #expect(tracker.acknowledge(try at(14), by: 1, at: try at(14)) == [])
+        #expect(tracker.acknowledge(try at(14), by: 2, at: try at(14)) == nil)
+    }
+
+    @Test("beyond the bound the record begins anew")
+    mutating func bound() throws {
+        #expect(tracker.acknowledge(try at(12), by: 1, at: try at(12)) == nil)
+        for _ in 0..<AcknowledgementTracker.maxConversations { try push(ID.random(), at: 13) }
+        let most = AcknowledgementTracker.maxConversations
+        #expect(tracker.acknowledge(try at(12), by: 1, at: try at(13))?.count == most)
+        try push(room, at: 14)
+        #expect(tracker.acknowledge(try at(14), by: 1, at: try at(14)) == nil)
+    }
+
+    @Test("large conversations are not recorded, until they are forgotten")
+    mutating func large() throws {
+        #expect(tracker.acknowledge(try at(12), by: 1, at: try at(12)) == nil)
+        tracker.recordLargeConversations([room])
+        try push(room, at: 13)
+        #expect(tracker.acknowledge(try at(13), by: 1, at: try at(13)) == [])
+        tracker.forgetLargeConversations()
+        try push(room, at: 14)
+        #expect(tracker.acknowledge(try at(14), by: 1, at: try at(14)) == [room])
+        tracker.remove(1)
+        #expect(tracker.acknowledge(try at(14), by: 1, at: try at(14)) == nil)
+    }
+}

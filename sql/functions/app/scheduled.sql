@@ -1,0 +1,182 @@
+-- Scheduled messages. A row is sent as a message with its id as client_id, and deleted in the same transaction, so that
+-- a message is sent once whichever node sends it.
+
+-- Returns a scheduled message as JSON.
+create or replace function app.scheduled_object(scheduled public.scheduled_messages) returns json
+language sql stable parallel safe
+begin atomic
+    select pg_catalog.row_to_json(w) from (select
+        scheduled.id, scheduled.conversation_id, app.utc(scheduled.due_at) as due_at, scheduled.kind,
+        scheduled.content,
+        case when scheduled.attachment is not null
+             then app.attachment_object(scheduled.attachment) end as attachment,
+        coalesce((select pg_catalog.json_agg(app.attachment_object(a.value) order by a.place)
+                    from pg_catalog.jsonb_array_elements(app.attachments(scheduled.attachment))
+                             with ordinality as a (value, place)), '[]') as attachments,
+        scheduled.reply_to_seq,
+        coalesce(scheduled.mentions, '{}') as mentions,
+        coalesce(scheduled.mentions_everyone, false) as mentions_everyone, scheduled.data,
+        app.utc(scheduled.created_at) as created_at, scheduled.refusal as error) w;
+end;
+
+-- Writes a scheduled message to its conversation, where the triggers of messages check it.
+create or replace function app.send_scheduled(scheduled public.scheduled_messages) returns void
+language sql security definer set search_path = pg_catalog, pg_temp as $$
+    insert into public.messages (
+        conversation_id, sender_id, client_id, kind, content, attachment, reply_to_seq, mentions, mentions_everyone,
+        data)
+    values (
+        scheduled.conversation_id, scheduled.sender_id, scheduled.id, scheduled.kind, scheduled.content,
+        scheduled.attachment, scheduled.reply_to_seq, scheduled.mentions, scheduled.mentions_everyone, scheduled.data)
+$$;
+
+-- Checks a new scheduled message: it is sent and taken back, so that all rules of messages hold now. They are checked
+-- again at its time. A user has at most 100 scheduled messages.
+create or replace function app.check_scheduled() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    -- The policy checks it too, but only after this trigger, whose errors would reveal who is a member.
+    if new.sender_id <> auth.uid() then
+        perform app.refuse_message();
+    elsif not coalesce(new.due_at > pg_catalog.now() and new.due_at <= pg_catalog.now() + interval '366 days', false)
+    then
+        perform app.refuse_param('due_at', '"due_at" must be in the future, at most a year from now.');
+    elsif new.kind = 'system' then
+        perform app.refuse_param('kind',
+            '"kind" must be "text", "image", "video", "audio", "file" or "custom".');
+    end if;
+    begin
+        perform app.send_scheduled(new);
+        raise exception using errcode = 'PL099';
+    exception when sqlstate 'PL099' then
+        -- The message is taken back, and its locks with it.
+    end;
+    -- Serializes the user's changes, so that all scheduled messages are counted.
+    perform 1 from public.user_profiles p where p.id = new.sender_id for no key update;
+    if (select count(*) from public.scheduled_messages s where s.sender_id = new.sender_id) >= 100 then
+        perform app.refuse_forbidden(
+            'You have 100 scheduled messages. Remove one, or wait until one is sent, before you schedule another.');
+    elsif exists (
+        select from public.scheduled_messages s
+         where s.sender_id = new.sender_id
+           and app.media_ids(s.attachment) && app.media_ids(new.attachment)) then
+        perform app.refuse_param('attachment.media_id',
+            '"attachment.media_id" is already used by another scheduled message.');
+    end if;
+    new.attachment := app.normalized_attachment(new.attachment);
+    new.tries := 0;
+    new.next_try_at := new.due_at;
+    new.refusal := null;
+    return new;
+end
+$$;
+create or replace trigger check_new before insert on public.scheduled_messages
+    for each row execute function app.check_scheduled();
+
+-- Counts a member's scheduled and unsent messages of a conversation anew, which tells them to its devices.
+create or replace function app.count_scheduled(conversation_id uuid, user_id uuid) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    insert into public.conversation_mutes (conversation_id, user_id)
+    select m.conversation_id, m.user_id from public.conversation_members m
+     where m.conversation_id = count_scheduled.conversation_id and m.user_id = count_scheduled.user_id
+    on conflict on constraint conversation_mutes_pkey do nothing;
+    perform 1 from public.conversation_mutes x
+     where x.conversation_id = count_scheduled.conversation_id and x.user_id = count_scheduled.user_id for update;
+    -- A separate statement, which sees what was committed before the lock was taken.
+    update public.conversation_mutes x set scheduled_count = n.scheduled, unsent_count = n.unsent
+      from (select count(*) filter (where s.refusal is null) as scheduled,
+                   count(*) filter (where s.refusal is not null) as unsent
+              from public.scheduled_messages s
+             where s.sender_id = count_scheduled.user_id
+               and s.conversation_id = count_scheduled.conversation_id) n
+     where x.conversation_id = count_scheduled.conversation_id and x.user_id = count_scheduled.user_id
+       and row(x.scheduled_count, x.unsent_count) is distinct from row(n.scheduled, n.unsent);
+end
+$$;
+
+-- Counts a scheduled message that was added, removed, refused or moved.
+create or replace function app.propagate_scheduled() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    if old.id is not null then
+        perform app.count_scheduled(old.conversation_id, old.sender_id);
+    end if;
+    if new.id is not null
+       and row(new.conversation_id, new.sender_id) is distinct from row(old.conversation_id, old.sender_id) then
+        perform app.count_scheduled(new.conversation_id, new.sender_id);
+    end if;
+    return null;
+end
+$$;
+create or replace trigger follow_rows after insert or delete on public.scheduled_messages
+    for each row execute function app.propagate_scheduled();
+create or replace trigger follow_changed after update on public.scheduled_messages
+    for each row when (
+        row(new.sender_id, new.conversation_id, new.refusal is null)
+        is distinct from row(old.sender_id, old.conversation_id, old.refusal is null))
+    execute function app.propagate_scheduled();
+
+-- Sends at most `most` messages whose time has come, and returns how many it has sent, refused or postponed. A refused
+-- message stays with its error. After a failure that may pass it is tried again, ten times within ten minutes.
+-- Messages that another transaction sends are skipped.
+--
+-- Conversations are locked in the order of their ids, as by app.number_messages.
+create or replace function app.send_due(most integer) returns integer
+language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '1s' as $$
+declare
+    due public.scheduled_messages;
+    handled integer := 0;
+    state text;
+    problem text;
+    code text;
+begin
+    for due in
+        with claimed as materialized (
+            select s.* from public.scheduled_messages s
+             where s.refusal is null and s.next_try_at <= pg_catalog.clock_timestamp()
+             order by s.next_try_at limit most for update skip locked)
+        select c.* from claimed c order by c.conversation_id, c.due_at, c.created_at, c.id
+    loop
+        handled := handled + 1;
+        begin
+            if exists (select from auth.users u where u.id = due.sender_id and app.is_banned(u)) then
+                perform app.refuse_forbidden('This account is banned.');
+            end if;
+            perform app.send_scheduled(due);
+            delete from public.scheduled_messages s where s.sender_id = due.sender_id and s.id = due.id;
+        exception when others then
+            get stacked diagnostics state = returned_sqlstate, problem = message_text;
+            code := case state when 'PL001' then 'invalid_params' when 'PL007' then 'forbidden'
+                               when 'PL008' then 'not_found' when '23505' then 'client_id_reused'
+                               else case when due.tries >= 9 then 'unavailable' end end;
+            update public.scheduled_messages s
+               set tries = s.tries + 1,
+                   next_try_at = pg_catalog.clock_timestamp()
+                       + least(pg_catalog.power(2, s.tries), 300) * interval '1 second',
+                   refusal = case when code is not null then pg_catalog.jsonb_build_object(
+                       'code', code, 'message', case when code = 'unavailable'
+                           then 'The message could not be sent. Schedule it again.' else problem end) end
+             where s.sender_id = due.sender_id and s.id = due.id;
+        end;
+    end loop;
+    return handled;
+end
+$$;
+
+-- Makes a guest's scheduled messages the account's.
+create or replace function app.merge_scheduled(guest uuid, account uuid) returns void
+language sql security definer set search_path = pg_catalog, pg_temp as $$
+    -- What the device has scheduled again as the account.
+    delete from public.scheduled_messages s
+     where s.sender_id = guest
+       and exists (select from public.scheduled_messages o where o.sender_id = account and o.id = s.id);
+    update public.scheduled_messages s set sender_id = account where s.sender_id = guest
+$$;
+
+-- Moves the scheduled messages of a conversation to another, in which its messages' numbers grow by `base`.
+create or replace function app.move_scheduled(from_id uuid, into_id uuid, base bigint) returns void
+language sql security definer set search_path = pg_catalog, pg_temp as $$
+    update public.scheduled_messages s set conversation_id = into_id, reply_to_seq = s.reply_to_seq + base
+     where s.conversation_id = from_id
+$$;
