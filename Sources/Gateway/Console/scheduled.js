@@ -57,6 +57,7 @@ export class ScheduledBar {
     this.#chat = chat
     const { scheduled_count: waiting = 0, unsent_count: unsent = 0 } = chat.conversation
     this.element.hidden = waiting + unsent === 0
+    if (this.element.hidden) return
     const parts = [
       waiting && `${waiting} scheduled ${waiting === 1 ? 'message' : 'messages'}`,
       unsent && `${unsent} could not be sent`,
