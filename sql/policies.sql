@@ -521,6 +521,7 @@ grant execute on function
     app.create_media(text, text, bigint, uuid, integer, integer, text), app.is_picture_type(text),
     app.complete_attachment(jsonb), app.normalized_attachment(jsonb), app.normalized_file(jsonb),
     app.needs_attachment(text), app.may_be_empty(text), app.attachment_content(text, text, jsonb),
+    app.may_send_kind(text), app.refuse_kind(), app.stored_form(text, text, jsonb),
     app.scheduled_object(public.scheduled_messages), app.refuse_client_id(), app.attachments(jsonb),
     app.sync_page(text, pg_snapshot, pg_snapshot, text, integer, integer),
     app.live_page(text, pg_snapshot, pg_snapshot, text, integer, integer)

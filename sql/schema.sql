@@ -2174,16 +2174,12 @@ declare
     present public.scheduled_messages;
 begin
     kind := coalesce(kind, 'text');
-    if kind <> all ('{text,image,video,audio,file,custom}'::text[]) then
-        perform app.refuse_param('kind',
-            '"kind" must be "text", "image", "video", "audio", "file" or "custom".');
+    if not app.may_send_kind(kind) then
+        perform app.refuse_kind();
     elsif pg_catalog.char_length(content) > app.max_message_characters() then
         perform app.refuse_content();
     end if;
-    attachment := app.normalized_attachment(app.complete_attachment(attachment));
-    content := case when app.needs_attachment(kind) then app.attachment_content(kind, content, attachment)
-                    when app.may_be_empty(kind) then coalesce(content, '')
-                    else content end;
+    select f.content, f.attachment into content, attachment from app.stored_form(kind, content, attachment) f;
     asked := row(
         coalesce(client_id, app.message_id()), me, conversation_id, time, kind, content,
         attachment, reply_to_seq, mentions, mentions_everyone, data, pg_catalog.now(), 0, time,
@@ -2396,9 +2392,8 @@ begin
         me := app.caller();
     end if;
     kind := coalesce(kind, 'text');
-    if kind <> all ('{text,image,video,audio,file,custom}'::text[]) then
-        perform app.refuse_param('kind',
-            '"kind" must be "text", "image", "video", "audio", "file" or "custom".');
+    if not app.may_send_kind(kind) then
+        perform app.refuse_kind();
     elsif pg_catalog.char_length(content) > app.max_message_characters() then
         perform app.refuse_content();
     end if;
@@ -2422,10 +2417,7 @@ declare
     sent public.messages;
 begin
     kind := coalesce(kind, 'text');
-    attachment := app.normalized_attachment(app.complete_attachment(attachment));
-    content := case when app.needs_attachment(kind) then app.attachment_content(kind, content, attachment)
-                    when app.may_be_empty(kind) then coalesce(content, '')
-                    else content end;
+    select f.content, f.attachment into content, attachment from app.stored_form(kind, content, attachment) f;
     select m.* into sent from public.messages m
      where m.conversation_id = sent_message.conversation_id and m.sender_id = me
        and m.client_id = sent_message.client_id;
@@ -3405,16 +3397,12 @@ CREATE FUNCTION app.check_attachment(attachment jsonb) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-    others constant text := ' must be an object with a "media_id" (from media.create) or a "url" (https, at most 2,048 '
-        'bytes). It may also have "mime_type" (at most 255 bytes), "width", "height", "bytes" and "duration_ms" '
-        '(integers from 0 to 2^53), "name" (1 to 255 characters), "blurhash" (at most 128 characters), "waveform" (at '
-        'most 128 bytes in base64), and "preview_media_id" (a picture from media.create).';
     has_more boolean := pg_catalog.jsonb_typeof(attachment) = 'object' and attachment ? 'more';
     wrong bigint;
 begin
     if not has_more then
         if not app.is_attachment(attachment) then
-            perform app.refuse_param('attachment', '"attachment"' || others);
+            perform app.refuse_attachment('attachment');
         end if;
         return;
     elsif pg_catalog.jsonb_typeof(attachment -> 'more') <> 'array'
@@ -3425,8 +3413,7 @@ begin
       from pg_catalog.jsonb_array_elements(app.attachments(attachment)) with ordinality a (value, place)
      where not app.is_attachment(a.value) order by a.place limit 1;
     if wrong is not null then
-        perform app.refuse_param(
-            pg_catalog.format('attachments[%s]', wrong), pg_catalog.format('"attachments[%s]"', wrong) || others);
+        perform app.refuse_attachment(pg_catalog.format('attachments[%s]', wrong));
     end if;
 end
 $$;
@@ -3577,9 +3564,8 @@ begin
     elsif not coalesce(new.due_at > pg_catalog.now() and new.due_at <= pg_catalog.now() + interval '366 days', false)
     then
         perform app.refuse_param('due_at', '"due_at" must be in the future, at most a year from now.');
-    elsif new.kind = 'system' then
-        perform app.refuse_param('kind',
-            '"kind" must be "text", "image", "video", "audio", "file" or "custom".');
+    elsif not app.may_send_kind(new.kind) then
+        perform app.refuse_kind();
     end if;
     begin
         perform app.send_scheduled(new);
@@ -3943,21 +3929,15 @@ CREATE FUNCTION app.count_scheduled(conversation_id uuid, user_id uuid) RETURNS 
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
-    insert into public.conversation_mutes (conversation_id, user_id)
-    select m.conversation_id, m.user_id from public.conversation_members m
-     where m.conversation_id = count_scheduled.conversation_id and m.user_id = count_scheduled.user_id
-    on conflict on constraint conversation_mutes_pkey do nothing;
-    perform 1 from public.conversation_mutes x
-     where x.conversation_id = count_scheduled.conversation_id and x.user_id = count_scheduled.user_id for update;
-    -- A separate statement, which sees what was committed before the lock was taken.
+    perform app.tell_own_conversation(count_scheduled.conversation_id, count_scheduled.user_id);
+    -- It has locked the row. A separate statement sees what was committed before.
     update public.conversation_mutes x set scheduled_count = n.scheduled, unsent_count = n.unsent
       from (select count(*) filter (where s.refusal is null) as scheduled,
                    count(*) filter (where s.refusal is not null) as unsent
               from public.scheduled_messages s
              where s.sender_id = count_scheduled.user_id
                and s.conversation_id = count_scheduled.conversation_id) n
-     where x.conversation_id = count_scheduled.conversation_id and x.user_id = count_scheduled.user_id
-       and row(x.scheduled_count, x.unsent_count) is distinct from row(n.scheduled, n.unsent);
+     where x.conversation_id = count_scheduled.conversation_id and x.user_id = count_scheduled.user_id;
 end
 $$;
 
@@ -5265,6 +5245,12 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.may_send_kind(kind text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT (kind = ANY ('{text,image,video,audio,file,custom}'::text[]));
+END;
+
 CREATE FUNCTION app.meant_words(word text) RETURNS text[]
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5387,7 +5373,7 @@ CREATE FUNCTION app.merge_scheduled(guest uuid, account uuid) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-    -- What the device has scheduled again as the account.
+    -- Deletes those that the device has scheduled again as the account.
     delete from public.scheduled_messages s
      where s.sender_id = guest
        and exists (select from public.scheduled_messages o where o.sender_id = account and o.id = s.id);
@@ -6813,7 +6799,7 @@ begin
     delivered := array(
         select d.conversation_id from public.delivered_marks d
          where d.changed_xid >= oldest and d.user_id <> me order by d.changed_xid limit most);
-    -- Whether something has changed in another's conversation is not told.
+    -- Only the user's conversations: a change of another's is not revealed.
     if reacted <> '{}' then
         reacted := case when pg_catalog.cardinality(reacted) = most then mine
                         else array(select o.conversation_id from public.conversation_members o
@@ -7189,6 +7175,19 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.refuse_attachment(field text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    perform app.refuse_param(field, pg_catalog.format(
+        '"%s" must be an object with a "media_id" (from media.create) or a "url" (https, at most 2,048 bytes). It may '
+        'also have "mime_type" (at most 255 bytes), "width", "height", "bytes" and "duration_ms" (integers from 0 to '
+        '2^53), "name" (1 to 255 characters), "blurhash" (at most 128 characters), "waveform" (at most 128 bytes in '
+        'base64), and "preview_media_id" (a picture from media.create).', field));
+end
+$$;
+
 CREATE FUNCTION app.refuse_client_id() RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -7269,6 +7268,15 @@ CREATE FUNCTION app.refuse_hidden(message text) RETURNS void
     AS $$
 begin
     raise exception using errcode = 'PL008', message = message;
+end
+$$;
+
+CREATE FUNCTION app.refuse_kind() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    perform app.refuse_param('kind', '"kind" must be "text", "image", "video", "audio", "file" or "custom".');
 end
 $$;
 
@@ -8330,6 +8338,18 @@ begin
     -- Calls none of our functions, on which the role that writes accounts may have no rights.
     new.email := lower(new.email::text collate "C");
     return new;
+end
+$$;
+
+CREATE FUNCTION app.stored_form(kind text, INOUT content text, INOUT attachment jsonb) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    attachment := app.normalized_attachment(app.complete_attachment(attachment));
+    content := case when app.needs_attachment(kind) then app.attachment_content(kind, content, attachment)
+                    when app.may_be_empty(kind) then coalesce(content, '')
+                    else content end;
 end
 $$;
 
@@ -12771,6 +12791,9 @@ GRANT ALL ON FUNCTION app.may_be_empty(kind text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.may_mention_everyone(conversation_id uuid, sender_id uuid) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.may_send_kind(kind text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.may_send_kind(kind text) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.meant_words(word text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.meant_words(word text) TO authenticated;
 
@@ -13008,6 +13031,8 @@ GRANT ALL ON FUNCTION app.record_stored_media(id uuid) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.record_username() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.refuse_attachment(field text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.refuse_client_id() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.refuse_client_id() TO authenticated;
 
@@ -13027,6 +13052,9 @@ GRANT ALL ON FUNCTION app.refuse_forbidden(message text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.refuse_hidden(message text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.refuse_hidden(message text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.refuse_kind() FROM PUBLIC;
+GRANT ALL ON FUNCTION app.refuse_kind() TO authenticated;
 
 REVOKE ALL ON FUNCTION app.refuse_message() FROM PUBLIC;
 
@@ -13192,6 +13220,9 @@ GRANT ALL ON FUNCTION app.step_members() TO authenticated;
 REVOKE ALL ON FUNCTION app.stepped_counts(counts jsonb, emoji text, step bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.store_address() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.stored_form(kind text, INOUT content text, INOUT attachment jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.stored_form(kind text, INOUT content text, INOUT attachment jsonb) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.stored_url(value text) FROM PUBLIC;
 

@@ -110,7 +110,7 @@ select is(tests.as('bob', format('api.readable_media(%L)', array[tests.id('doc.p
 select is(tests.as('bob', format('api.seen_media(%L)', array[tests.id('doc.pdf')]))::jsonb,
     jsonb_build_object('media', jsonb_build_array(tests.id('doc.pdf'))), 'api.seen_media returns ids');
 
--- What is refused.
+-- Refusals.
 select tests.file('bobs.pdf', 'application/pdf', 'bob');
 select tests.file('group.pdf', 'application/pdf', 'alice', 'group');
 insert into tests.ids select 'unstored', tests.create('alice', '''message'', ''video/mp4'', 10, tests.id(''direct'')');

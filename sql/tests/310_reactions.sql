@@ -76,7 +76,7 @@ select is(pg_temp.react('alice', 'direct', 1, emoji) like 'PL%', false, format('
   from unnest(array['👍', '👍🏽', '🇩🇪', '1️⃣', '🏴󠁧󠁢󠁥󠁮󠁧󠁿', '©️', '+1']) emoji;
 select is(pg_temp.react('bob', 'direct', 1, '👩‍👩‍👧‍👦') like 'PL%', false, 'a family is a reaction');
 
--- Of the reactions that a user took back, the last is kept.
+-- Keeps the last reaction that a user took back.
 select pg_temp.react('alice', 'direct', 1, 'x' || n, is_set)
   from (select n, is_set from generate_series(1, 20) n, unnest(array[true, false]) is_set order by n, is_set desc) w;
 select is((select count(*) from public.message_reactions r

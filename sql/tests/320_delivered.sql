@@ -75,7 +75,7 @@ create function pg_temp.members(who text, room text) returns text language sql a
       join tests.ids i on i.id = (m ->> 'user_id')::uuid
 $$;
 
--- What a node may report.
+-- Reports of a node.
 select is(pg_temp.report('direct bob 3', 'group bob 2', 'group carol 99', 'group mallory 3', 'mallory bob 1'), '{}',
     'takes a report');
 select is(pg_temp.marks(), 'direct bob 3, group bob 2, group carol 6',
@@ -91,7 +91,7 @@ select is((select count(*) from public.delivered_marks d join before b using (co
 update public.delivered_marks set last_delivered_seq = 1 where user_id = tests.id('bob');
 select is(pg_temp.marks(), 'direct bob 3, group bob 4, group carol 6', 'the owner cannot move one back either');
 
--- What members see.
+-- Marks that members see.
 select is(pg_temp.members('alice', 'group'), 'alice 6 6, bob 0 4, carol 0 6', 'members have delivered marks');
 select is(pg_temp.members('alice', 'direct'), 'alice 6 6, bob 0 3', 'in a direct conversation too');
 select tests.as('bob', format('api.mark_read(%L, 5)', tests.id('direct')));
@@ -165,7 +165,7 @@ select is(split_part(pg_temp.members('alice', 'group'), ', ', 2),
     format('bob %s %s', (tests.member('group', 'bob')).last_read_seq, (tests.conversation('group')).last_seq),
     'with its own');
 
--- What devices have acknowledged, by cursors.
+-- Messages that devices have acknowledged, by their cursors.
 create function pg_temp.acknowledge(who text, room text, cursor text, epoch text default null) returns text
 language plpgsql as $$
 declare

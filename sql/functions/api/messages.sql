@@ -38,9 +38,8 @@ begin
         me := app.caller();
     end if;
     kind := coalesce(kind, 'text');
-    if kind <> all ('{text,image,video,audio,file,custom}'::text[]) then
-        perform app.refuse_param('kind',
-            '"kind" must be "text", "image", "video", "audio", "file" or "custom".');
+    if not app.may_send_kind(kind) then
+        perform app.refuse_kind();
     elsif pg_catalog.char_length(content) > app.max_message_characters() then
         perform app.refuse_content();
     end if;
@@ -67,10 +66,7 @@ declare
     sent public.messages;
 begin
     kind := coalesce(kind, 'text');
-    attachment := app.normalized_attachment(app.complete_attachment(attachment));
-    content := case when app.needs_attachment(kind) then app.attachment_content(kind, content, attachment)
-                    when app.may_be_empty(kind) then coalesce(content, '')
-                    else content end;
+    select f.content, f.attachment into content, attachment from app.stored_form(kind, content, attachment) f;
     select m.* into sent from public.messages m
      where m.conversation_id = sent_message.conversation_id and m.sender_id = me
        and m.client_id = sent_message.client_id;

@@ -12,16 +12,12 @@ declare
     present public.scheduled_messages;
 begin
     kind := coalesce(kind, 'text');
-    if kind <> all ('{text,image,video,audio,file,custom}'::text[]) then
-        perform app.refuse_param('kind',
-            '"kind" must be "text", "image", "video", "audio", "file" or "custom".');
+    if not app.may_send_kind(kind) then
+        perform app.refuse_kind();
     elsif pg_catalog.char_length(content) > app.max_message_characters() then
         perform app.refuse_content();
     end if;
-    attachment := app.normalized_attachment(app.complete_attachment(attachment));
-    content := case when app.needs_attachment(kind) then app.attachment_content(kind, content, attachment)
-                    when app.may_be_empty(kind) then coalesce(content, '')
-                    else content end;
+    select f.content, f.attachment into content, attachment from app.stored_form(kind, content, attachment) f;
     asked := row(
         coalesce(client_id, app.message_id()), me, conversation_id, time, kind, content,
         attachment, reply_to_seq, mentions, mentions_everyone, data, pg_catalog.now(), 0, time,

@@ -41,6 +41,21 @@ begin atomic
     select kind operator(pg_catalog.=) any ('{image,video,audio,file}'::text[]);
 end;
 
+-- Returns true if users may send messages of a kind.
+create or replace function app.may_send_kind(kind text) returns boolean
+language sql immutable parallel safe
+begin atomic
+    select kind operator(pg_catalog.=) any ('{text,image,video,audio,file,custom}'::text[]);
+end;
+
+-- Raises invalid_params for a kind of message that users may not send.
+create or replace function app.refuse_kind() returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+    perform app.refuse_param('kind', '"kind" must be "text", "image", "video", "audio", "file" or "custom".');
+end
+$$;
+
 -- Returns true if the content of a kind of message may be empty.
 create or replace function app.may_be_empty(kind text) returns boolean
 language sql immutable parallel safe
@@ -202,3 +217,14 @@ begin atomic
                                    with ordinality a (value, place)))
                 else '{}' end;
 end;
+
+-- Returns content and attachment of a message of the caller in the form that is stored.
+create or replace function app.stored_form(kind text, inout content text, inout attachment jsonb)
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+    attachment := app.normalized_attachment(app.complete_attachment(attachment));
+    content := case when app.needs_attachment(kind) then app.attachment_content(kind, content, attachment)
+                    when app.may_be_empty(kind) then coalesce(content, '')
+                    else content end;
+end
+$$;

@@ -121,7 +121,7 @@ $$;
 -- device of `users` has received what its cursor of `cursors` sees: in the conversation of `conversations`, or in all
 -- (null). `place` is the row. Conversations without a message beyond the user's marks have no mark.
 --
--- Of a conversation with newer messages the last 100 are searched: if the cursor sees none of these, a later one will.
+-- Searches the last 100 newer messages of a conversation: if the cursor sees none of these, a later one will.
 create or replace function app.acknowledged_messages(users uuid[], conversations uuid[], cursors pg_snapshot[])
 returns table (place integer, conversation_id uuid, user_id uuid, seq bigint)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp

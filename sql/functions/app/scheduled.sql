@@ -41,9 +41,8 @@ begin
     elsif not coalesce(new.due_at > pg_catalog.now() and new.due_at <= pg_catalog.now() + interval '366 days', false)
     then
         perform app.refuse_param('due_at', '"due_at" must be in the future, at most a year from now.');
-    elsif new.kind = 'system' then
-        perform app.refuse_param('kind',
-            '"kind" must be "text", "image", "video", "audio", "file" or "custom".');
+    elsif not app.may_send_kind(new.kind) then
+        perform app.refuse_kind();
     end if;
     begin
         perform app.send_scheduled(new);
@@ -77,21 +76,15 @@ create or replace trigger check_new before insert on public.scheduled_messages
 create or replace function app.count_scheduled(conversation_id uuid, user_id uuid) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-    insert into public.conversation_mutes (conversation_id, user_id)
-    select m.conversation_id, m.user_id from public.conversation_members m
-     where m.conversation_id = count_scheduled.conversation_id and m.user_id = count_scheduled.user_id
-    on conflict on constraint conversation_mutes_pkey do nothing;
-    perform 1 from public.conversation_mutes x
-     where x.conversation_id = count_scheduled.conversation_id and x.user_id = count_scheduled.user_id for update;
-    -- A separate statement, which sees what was committed before the lock was taken.
+    perform app.tell_own_conversation(count_scheduled.conversation_id, count_scheduled.user_id);
+    -- It has locked the row. A separate statement sees what was committed before.
     update public.conversation_mutes x set scheduled_count = n.scheduled, unsent_count = n.unsent
       from (select count(*) filter (where s.refusal is null) as scheduled,
                    count(*) filter (where s.refusal is not null) as unsent
               from public.scheduled_messages s
              where s.sender_id = count_scheduled.user_id
                and s.conversation_id = count_scheduled.conversation_id) n
-     where x.conversation_id = count_scheduled.conversation_id and x.user_id = count_scheduled.user_id
-       and row(x.scheduled_count, x.unsent_count) is distinct from row(n.scheduled, n.unsent);
+     where x.conversation_id = count_scheduled.conversation_id and x.user_id = count_scheduled.user_id;
 end
 $$;
 
@@ -167,7 +160,7 @@ $$;
 -- Makes a guest's scheduled messages the account's.
 create or replace function app.merge_scheduled(guest uuid, account uuid) returns void
 language sql security definer set search_path = pg_catalog, pg_temp as $$
-    -- What the device has scheduled again as the account.
+    -- Deletes those that the device has scheduled again as the account.
     delete from public.scheduled_messages s
      where s.sender_id = guest
        and exists (select from public.scheduled_messages o where o.sender_id = account and o.id = s.id);

@@ -586,7 +586,7 @@ begin
     delivered := array(
         select d.conversation_id from public.delivered_marks d
          where d.changed_xid >= oldest and d.user_id <> me order by d.changed_xid limit most);
-    -- Whether something has changed in another's conversation is not told.
+    -- Only the user's conversations: a change of another's is not revealed.
     if reacted <> '{}' then
         reacted := case when pg_catalog.cardinality(reacted) = most then mine
                         else array(select o.conversation_id from public.conversation_members o
