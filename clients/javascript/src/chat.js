@@ -1,7 +1,7 @@
 import { deliveredMark } from './apply-changes.js'
 import { PostlineError } from './errors.js'
 import { MessageViews } from './message-views.js'
-import { kindOf, messageFile } from './file.js'
+import { kindOf, messageFile, messageParams } from './file.js'
 import { checkEdit, checkIsMessage, checkMessage } from './names.js'
 import { messagePicture } from './picture.js'
 import { messageKey, messageRange } from './storage.js'
@@ -253,15 +253,13 @@ export class Chat {
    *
    * @param {string} content 1 to 8,000 characters, or none with an attachment or of the kind `custom`. The server
    *   refuses longer ones.
-   * @param {SendOptions} [options] More params of `messages.send`, such as `reply_to_seq`, `mentions` or `attachment`.
+   * @param {SendOptions} [options] More params of `messages.send`, such as `reply_to_seq`, `mentions` or `attachments`.
    * @returns {Promise<string>} The message's id.
    * @throws {PostlineError} `invalid_params` for an unknown option or an empty content; `signed_out`, `store_unusable`
    */
   async send(content, options = {}) {
     checkMessage('send', content, options)
-    const first = options.attachments?.[0] ?? options.attachment
-    const kind = first && kindOf({ type: first.mime_type ?? 'image/' })
-    return this.#queueMessage({ content, ...kind && { kind }, ...options })
+    return this.#queueMessage(messageParams(content, options))
   }
 
   /**
@@ -274,7 +272,7 @@ export class Chat {
    * @throws {PostlineError} `invalid_params` if the file is no picture; `signed_out`, `store_unusable`.
    */
   async sendPicture(file, options = {}) {
-    checkMessage('sendPicture', options.content ?? '', { kind: 'image', ...options })
+    checkMessage('sendPicture', options.content ?? '', options)
     const picture = file instanceof Blob ? await messagePicture(file) : file
     // What is stored is sent after every start, so nothing else may be.
     if (!(picture?.blob instanceof Blob)) {
@@ -291,10 +289,11 @@ export class Chat {
    * @param {readonly (Blob | import('./picture.js').Picture)[]} files Files, or what `messageFile` returned for them.
    * @param {SendOptions & { content?: string }} [options]
    * @returns {Promise<string>} The message's id.
-   * @throws {PostlineError} `invalid_params` for another number of files, or an empty one; `signed_out`,
-   *   `store_unusable`.
+   * @throws {PostlineError} `invalid_params` for another number of files, an empty one or an unknown option;
+   *   `signed_out`, `store_unusable`.
    */
   async sendFiles(files, options = {}) {
+    checkMessage('sendFiles', options.content ?? '', options)
     const taken = await Promise.all(files.map((file) => file instanceof Blob ? messageFile(file) : file))
     if (!taken.length || taken.length > 10 || !taken.every((file) => file?.blob instanceof Blob && file.blob.size)) {
       throw new PostlineError('invalid_params', 'sendFiles takes 1 to 10 files that are not empty.', { field: 'files' })

@@ -1,5 +1,6 @@
 import { ClientCore } from './client-core.js'
 import { PostlineError } from './errors.js'
+import { messageParams } from './file.js'
 import { checkID, checkMessage, checkNames, clientOptions, credentialNames } from './names.js'
 import { avatarPicture } from './picture.js'
 import { PictureURLs } from './picture-urls.js'
@@ -336,8 +337,8 @@ export class PostlineClient {
       throw new PostlineError('invalid_params', '"dueAt" must be a Date.', { field: 'dueAt' })
     }
     return this.call('messages.schedule', {
-      conversation_id: conversationID, content, client_id: uuid(), due_at: dueAt.toISOString(),
-      ...options.attachment && { kind: 'image' }, ...options,
+      conversation_id: conversationID, client_id: uuid(), due_at: dueAt.toISOString(),
+      ...messageParams(content, options),
     })
   }
 

@@ -63,6 +63,17 @@ export function kindOf({ type }) {
 }
 
 /**
+ * Returns the params of a new message. Its kind is that of its first attachment, unless the options name another.
+ *
+ * @param {string} content
+ * @param {import('./chat.js').SendOptions} options
+ */
+export function messageParams(content, options) {
+  const first = options.attachments?.[0] ?? options.attachment
+  return { content, ...first && { kind: kindOf({ type: first.mime_type ?? 'image/' }) }, ...options }
+}
+
+/**
  * Returns the length and the size of a video or an audio, as far as the browser can read it.
  *
  * @param {Blob} file

@@ -26,8 +26,11 @@ export function checkNames(taker, object, names) {
   throw new PostlineError('invalid_params', `${taker} takes no "${field}". ${known}`, { field })
 }
 
+/** The options of a new message with files of this device. */
+const fileNames = ['content', 'kind', 'reply_to_seq', 'mentions', 'mentions_everyone', 'data']
+
 /** The options of a new message. */
-const sendNames = ['kind', 'attachment', 'reply_to_seq', 'mentions', 'mentions_everyone', 'data']
+const sendNames = ['kind', 'attachment', 'attachments', 'reply_to_seq', 'mentions', 'mentions_everyone', 'data']
 
 /** The options of an edit. */
 const editNames = ['mentions', 'mentions_everyone', 'data']
@@ -41,9 +44,13 @@ const editNames = ['mentions', 'mentions_everyone', 'data']
  * @throws {PostlineError} `invalid_params`
  */
 export function checkMessage(taker, content, options) {
-  checkNames(taker, options, taker === 'sendPicture' ? ['content', ...sendNames] : sendNames)
-  checkContent(content, options.attachment || options.kind === 'image' || options.kind === 'custom')
-  const { reply_to_seq: seq } = options
+  const hasFiles = taker === 'sendPicture' || taker === 'sendFiles'
+  checkNames(taker, options, hasFiles ? fileNames : sendNames)
+  const { kind, attachment, attachments, reply_to_seq: seq } = options
+  checkContent(content, hasFiles || attachment || attachments || (kind ?? 'text') !== 'text')
+  if (attachments && !(Array.isArray(attachments) && attachments.length >= 1 && attachments.length <= 10)) {
+    throw new PostlineError('invalid_params', '"attachments" must be 1 to 10 attachments.', { field: 'attachments' })
+  }
   if (seq !== undefined && !(Number.isSafeInteger(seq) && seq > 0)) {
     throw new PostlineError('invalid_params', '"reply_to_seq" must be the seq of a message.', { field: 'reply_to_seq' })
   }

@@ -76,6 +76,8 @@ describe('Messages', () => {
     const mistakes = [
       [() => chat.send(''), 'content'], [() => chat.send(5), 'content'],
       [() => chat.send('x', { replyTo: 1 }), 'replyTo'], [() => chat.send('x', { reply_to_seq: '1' }), 'reply_to_seq'],
+      [() => chat.send('', { attachments: [] }), 'attachments'],
+      [() => chat.sendFiles([new Blob(['x'])], { attachments: [] }), 'attachments'],
       [() => chat.edit(sent, null), 'content'],
       [() => chat.edit(sent, 'x', { kind: 'image' }), 'kind'], [() => chat.edit(undefined, 'x'), 'message'],
       [() => chat.react(undefined, '👍'), 'message'], [() => chat.pin({}), 'message'],

@@ -217,6 +217,23 @@ describe('With a node', () => {
       answer.headers.get('Content-Disposition'), /^attachment; .*filename\*=UTF-8''Bericht%20f%C3%BCr%20Ben\.pdf$/)
   })
 
+  test('uploaded files are sent and scheduled with the kind of the first', async (t) => {
+    const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
+    const [annChat, benChat] = await makeConversation(ann, ben)
+    const call = (method, params) => ann.call(method, params)
+    const options = { purpose: /** @type {const} */ ('message'), conversationID: annChat.id }
+    const uploaded = async (content, type) => {
+      return { mime_type: type, media_id: await upload(call, { blob: new Blob([content]), type }, options) }
+    }
+    const files = () => Promise.all([uploaded('OggS', 'audio/ogg'), uploaded('%PDF-1.7', 'application/pdf')])
+    await annChat.send('', { attachments: await files() })
+    const sent = await until(benChat, () => benChat.messages.at(-1), 'received')
+    const types = ['audio/ogg', 'application/pdf']
+    assert.deepEqual([sent.kind, sent.attachments.map(({ mime_type: type }) => type)], ['audio', types])
+    const scheduled = await ann.schedule(annChat.id, '', new Date(Date.now() + 60_000), { attachments: await files() })
+    assert.deepEqual([scheduled.kind, scheduled.attachments.map(({ mime_type: type }) => type)], ['audio', types])
+  })
+
   test('a video has its length and preview, and its voice a waveform', async (t) => {
     const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
     const [annChat, benChat] = await makeConversation(ann, ben)
