@@ -4,7 +4,7 @@ import { h } from './dom.js'
 import { sentence } from './errors.js'
 import { icon } from './icons.js'
 import { toast } from './notice.js'
-import { messagePicture } from './picture-view.js'
+import { messagePicture, uploadLine } from './picture-view.js'
 
 /// The elements that play, by media id. A row that is drawn anew takes over its own.
 const players = new Map()
@@ -49,16 +49,7 @@ export function attachmentViews(app, message, alt) {
 export function sendingFiles(message, cancel) {
   return h('div', { class: 'sending-files' },
     message.attachments.map((attachment) => h('span', { class: 'card' }, face(iconOf(attachment), attachment))),
-    !message.error && h('div', { class: 'sending-files-line' },
-      h('progress', { max: 1, value: message.progress ?? 0, 'aria-label': `Uploading ${nameOf(message.attachment)}` }),
-      h('button', {
-        class: 'icon-button', type: 'button', tabIndex: -1, 'aria-label': 'Cancel the upload',
-        title: 'Cancel the upload',
-        onclick: () => {
-          cancel()
-          document.getElementById('compose')?.focus()
-        },
-      }, icon('close'))))
+    uploadLine('sending-files-line', message, nameOf(message.attachment), cancel))
 }
 
 /// A video or an audio, which is loaded when it is played.

@@ -4,7 +4,7 @@ import { arrowKeys, h } from './dom.js'
 import { sentence } from './errors.js'
 import { icon } from './icons.js'
 import { toast } from './notice.js'
-import { soon } from './time.js'
+import { soon, tomorrowAt } from './time.js'
 
 /// The hour of the day at which "until tomorrow" ends.
 const morning = 8
@@ -71,7 +71,7 @@ export class MuteMenu {
     this.#items.replaceChildren(
       ...(until ? [item('Unmute', () => ({ until: null }))] : []),
       item('For an hour', () => ({ until: new Date(Date.now() + 3_600_000).toISOString() })),
-      item(`Until tomorrow, ${morning}:00`, () => ({ until: tomorrow().toISOString() })),
+      item(`Until tomorrow, ${morning}:00`, () => ({ until: tomorrowAt(morning).toISOString() })),
       item('Always', () => ({})))
     this.#enter()
   }
@@ -93,11 +93,4 @@ export class MuteMenu {
       toast(sentence(error, null, 'That needs a connection.'), 'bad')
     }
   }
-}
-
-function tomorrow() {
-  const date = new Date()
-  date.setDate(date.getDate() + 1)
-  date.setHours(morning, 0, 0, 0)
-  return date
 }

@@ -27,16 +27,21 @@ export function sendingPicture(message, cancel) {
   return h('div', { class: 'sending' },
     fitted(h('div', { class: 'picture', 'data-state': 'shown' },
       h('img', { src: message.preview, alt: `Your picture, ${name}` })), message.attachment),
-    !message.error && h('div', { class: 'sending-line' },
-      h('progress', { max: 1, value: message.progress ?? 0, 'aria-label': `Uploading ${name}` }),
-      h('button', {
-        class: 'icon-button', type: 'button', tabIndex: -1, 'aria-label': 'Cancel the upload',
-        title: 'Cancel the upload',
-        onclick: () => {
-          cancel()
-          document.getElementById('compose')?.focus()
-        },
-      }, icon('close'))))
+    uploadLine('sending-line', message, name, cancel))
+}
+
+/// The progress of an upload, and a button that cancels it. False for a refused message.
+export function uploadLine(className, message, name, cancel) {
+  return !message.error && h('div', { class: className },
+    h('progress', { max: 1, value: message.progress ?? 0, 'aria-label': `Uploading ${name}` }),
+    h('button', {
+      class: 'icon-button', type: 'button', tabIndex: -1, 'aria-label': 'Cancel the upload',
+      title: 'Cancel the upload',
+      onclick: () => {
+        cancel()
+        document.getElementById('compose')?.focus()
+      },
+    }, icon('close')))
 }
 
 /// Gives the frame the size that the picture will have, so that nothing moves when it comes.

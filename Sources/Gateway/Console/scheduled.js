@@ -4,7 +4,7 @@ import { openDialog } from './dialog.js'
 import { h } from './dom.js'
 import { sentence } from './errors.js'
 import { icon } from './icons.js'
-import { soon } from './time.js'
+import { soon, tomorrowAt } from './time.js'
 
 /// The hour of the day of "tomorrow morning".
 const morning = 9
@@ -32,7 +32,7 @@ export function askForTime(onTime) {
         },
       },
       h('div', { class: 'form-actions' },
-        choice('In an hour', inAnHour), choice(`Tomorrow, ${morning}:00`, tomorrow)),
+        choice('In an hour', inAnHour), choice(`Tomorrow, ${morning}:00`, () => tomorrowAt(morning))),
       h('label', { class: 'field-label', htmlFor: 'due-at' }, 'Or at'), field,
       h('div', { class: 'form-actions' }, h('button', { class: 'button primary', type: 'submit' }, 'Schedule')))
     },
@@ -100,13 +100,6 @@ function listScheduled(app, conversationID) {
 }
 
 function inAnHour() { return new Date(Date.now() + 3_600_000) }
-
-function tomorrow() {
-  const date = new Date()
-  date.setDate(date.getDate() + 1)
-  date.setHours(morning, 0, 0, 0)
-  return date
-}
 
 /// Returns a time as a field of the type `datetime-local` has it.
 function localTime(date) {

@@ -33,6 +33,14 @@ export function soon(date) {
   return days <= 0 ? clock : days === 1 ? `tomorrow, ${clock}` : `${dayFormat.format(date)}, ${clock}`
 }
 
+/// Returns a time of the next day, by its hour.
+export function tomorrowAt(hour) {
+  const date = new Date()
+  date.setDate(date.getDate() + 1)
+  date.setHours(hour, 0, 0, 0)
+  return date
+}
+
 /// `14:05:09.123`
 export function preciseClock(milliseconds) {
   const date = new Date(milliseconds)
