@@ -1,6 +1,4 @@
 import LineServer
-import NIOCore
-import NIOPosix
 import Postgres
 import WireProtocol
 
@@ -9,7 +7,6 @@ struct PortCheck: Sendable {
     let settings: SettingsUnderTest
 
     private static let check = "ports"
-    private static let group = MultiThreadedEventLoopGroup.singleton
 
     /// Runs the check.
     ///
@@ -18,7 +15,7 @@ struct PortCheck: Sendable {
         var isServing = false
         let host = settings.host
         let lines = "\(host.contains(":") ? "[\(host)]" : host):\(settings.port)"
-        if let refusal = await Self.refusal(host: settings.host, port: settings.port) {
+        if let refusal = await ListenError.probe(host: settings.host, port: settings.port) {
             if let version = await postlineVersion() {
                 isServing = true
                 let kind =
@@ -49,7 +46,7 @@ struct PortCheck: Sendable {
     private func examineHTTP(besidePostline isServing: Bool, _ report: (Finding) -> Void) async {
         guard let port = settings.httpPort else { return }
         let place = "\(settings.httpHost):\(port)"
-        guard let refusal = await Self.refusal(host: settings.httpHost, port: port) else {
+        guard let refusal = await ListenError.probe(host: settings.httpHost, port: port) else {
             report(
                 isServing
                     ? .warning(
@@ -83,7 +80,7 @@ struct PortCheck: Sendable {
             return
         }
         let place = "\(settings.operationsHost):\(port)"
-        guard let refusal = await Self.refusal(host: settings.operationsHost, port: port) else {
+        guard let refusal = await ListenError.probe(host: settings.operationsHost, port: port) else {
             report(.ok(Self.check, "\(place) is free, for health and metrics."))
             return
         }
@@ -95,19 +92,6 @@ struct PortCheck: Sendable {
                     Self.check, "Health and metrics cannot be served on \(place). \(refusal)",
                     "Stop what is there, if it is a port in use, or set POSTLINE_OPERATIONS_PORT to another, or to off."
                 ))
-        }
-    }
-
-    /// Returns the reason why a server cannot listen there, or nil if it can.
-    private static func refusal(host: String, port: Int) async -> String? {
-        do {
-            let channel = try await ServerBootstrap(group: group)
-                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-                .bind(host: host, port: port).get()
-            try await channel.close()
-            return nil
-        } catch {
-            return ListenError(host: host, port: port, error).description
         }
     }
 

@@ -1,4 +1,5 @@
 import NIOCore
+import NIOPosix
 
 /// A failure to listen on the configured address.
 package struct ListenError: Error, CustomStringConvertible {
@@ -27,5 +28,20 @@ package struct ListenError: Error, CustomStringConvertible {
                 (.hostUnknown, "Cannot listen on \(host): no address is found for that name.")
             default: (.other, "\(place): \(error).")
             }
+    }
+
+    /// Listens on an address for a moment.
+    ///
+    /// - Returns: The reason why a server cannot listen there, or nil if it can.
+    package static func probe(host: String, port: Int) async -> ListenError? {
+        do {
+            let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                .bind(host: host, port: port).get()
+            try await channel.close()
+            return nil
+        } catch {
+            return ListenError(host: host, port: port, error)
+        }
     }
 }

@@ -94,14 +94,18 @@ struct Settings: Sendable {
             "Set POSTLINE_JWT_SECRET or POSTLINE_JWKS_FILE, not both: one of them verifies access tokens.")
     }
 
-    /// Checks that no two servers share a port. Two names of one address are detected when listening.
-    private func refuseSharedPort() throws(SettingsError) {
-        let places = [
+    /// The fixed addresses on which the node listens, each with the key of its port's setting.
+    var listeners: [(key: String, host: String, port: Int)] {
+        [
             ("port", lines.host, lines.port), ("http_port", httpHost ?? lines.host, httpPort ?? 0),
             ("operations_port", operationsHost, operationsPort ?? 0),
-        ].filter { $0.2 != 0 }
-        for (index, (key, host, port)) in places.enumerated() {
-            for (otherKey, otherHost, otherPort) in places[(index + 1)...] where otherPort == port {
+        ].filter { $0.port != 0 }
+    }
+
+    /// Checks that no two servers share a port. Two names of one address are detected when listening.
+    private func refuseSharedPort() throws(SettingsError) {
+        for (index, (key, host, port)) in listeners.enumerated() {
+            for (otherKey, otherHost, otherPort) in listeners[(index + 1)...] where otherPort == port {
                 guard host == otherHost || [host, otherHost].contains(where: { ["0.0.0.0", "::"].contains($0) }) else {
                     continue
                 }
