@@ -190,11 +190,10 @@ enum TypedLine: Sendable, Equatable {
         switch name {
         case "mute":
             if argument.isEmpty { return .mute(minutes: nil) }
-            let units = ["m": 1, "h": 60, "d": 1_440]
-            guard let unit = argument.last.flatMap({ units[$0.lowercased()] }), let count = Int(argument.dropLast()),
-                1...10_000 ~= count
-            else { return .incomplete(usage: "/mute, or /mute 30m, 8h or 2d") }
-            return .mute(minutes: count * unit)
+            guard let minutes = DueTime.minutes(argument) else {
+                return .incomplete(usage: "/mute, or /mute 30m, 8h or 2d")
+            }
+            return .mute(minutes: minutes)
         case "archive", "unarchive":
             return argument.isEmpty ? .archive(name == "archive") : .incomplete(usage: "/\(name), and nothing else")
         case "unmute": return argument.isEmpty ? .unmute : .incomplete(usage: "/unmute, and nothing else")
