@@ -425,10 +425,11 @@ extension Feed {
             wakeUps.signal()
             await notifier.measure()
             sweeps += 1
-            if sweeps % settings.sweepsPerNote == 0, let position {
+            guard sweeps % settings.sweepsPerNote == 0 else { continue }
+            if let position {
                 for id in fanout.upToDate { sinks[id]?.noteCursor(position.cursor) }
             }
-            if sweeps % settings.sweepsPerNote == 0 { fanout.acknowledgements.forgetLargeConversations() }
+            fanout.acknowledgements.forgetLargeConversations()
         }
     }
 }
