@@ -265,6 +265,8 @@ extension FolderStore {
         }
         guard let file = opened else { throw .inProgress }
         do {
+            // Before it was locked here, another node may have finished it.
+            if isUsed(media) { throw UploadRefusal.used }
             if start == nil { try file.resize(to: 0) }
             let length = Int(try file.seek(offset: 0, from: .end))
             if let start, start != length { throw UploadRefusal.offset(length) }

@@ -66,9 +66,6 @@ extension ConnectionSession {
         }
         var located: [JSONObject] = []
         for (index, attachment) in attachments.enumerated() {
-            guard attachment["more"] == nil else {
-                throw .invalid("attachments[\(index)].more", "is not a member of an attachment")
-            }
             located.append(try await attachment.locatingAttachment(path: "attachments[\(index)].", in: self))
         }
         let more = JSON.array(located.dropFirst().map { .object($0) })
@@ -165,6 +162,8 @@ extension JSONObject {
     fileprivate func locatingAttachment(
         path: String, in session: isolated ConnectionSession
     ) async throws(ProtocolError) -> JSONObject {
+        // The stored form has it.
+        guard self["more"] == nil else { throw .invalid(path + "more", "is not a member of an attachment") }
         let located = try await locatingFile(.message, as: "url", path: path, in: session)
         let (name, field) = ("preview_media_id", path + "preview_media_id")
         switch self[name] {
