@@ -8,6 +8,15 @@ package struct Change: Sendable {
     package let transaction: UInt64
     let fact: Fact
 
+    /// The JSON value that represents the change in a push. All receivers share it.
+    let object: ByteBuffer
+
+    init(transaction: UInt64, fact: Fact) {
+        self.transaction = transaction
+        self.fact = fact
+        object = fact.object
+    }
+
     enum Fact: Sendable {
         /// A user left a conversation or was removed from it.
         case left(conversation: ID, user: ID)
@@ -110,7 +119,7 @@ struct ChangeBatch: Sendable {
     var snapshot: Snapshot { position.snapshot }
 
     /// The approximate memory that the batch holds, in bytes.
-    var heldBytes: Int { changes.reduce(0) { $0 + $1.fact.object.readableBytes } }
+    var heldBytes: Int { changes.reduce(0) { $0 + $1.object.readableBytes } }
 
     /// The batch without its changes. All users must resync.
     var withoutChanges: ChangeBatch {

@@ -49,8 +49,8 @@ extension Change.Fact {
         }
     }
 
-    /// The JSON value that represents the change in a push.
-    package var object: ByteBuffer {
+    /// Returns the JSON value that represents the change in a push.
+    var object: ByteBuffer {
         switch self {
         case .me(_, let object), .profile(_, _, let object), .message(_, _, let object),
             .openingProfile(_, _, let object), .openingMessage(_, _, let object), .presence(_, _, let object),

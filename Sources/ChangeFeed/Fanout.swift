@@ -443,14 +443,14 @@ extension Fanout {
                 if Int64(newest.count) < conversation.lastSeq { limited.append(id) }
             }
         }
-        if let me = selection.shared.me { line.member("me", batch.changes[me].fact.object) }
-        line.list("profiles", selection.shared.profiles.lazy.map { batch.changes[$0].fact.object })
-        line.list("presence", selection.shared.presence.lazy.map { batch.changes[$0].fact.object })
+        if let me = selection.shared.me { line.member("me", batch.changes[me].object) }
+        line.list("profiles", selection.shared.profiles.lazy.map { batch.changes[$0].object })
+        line.list("presence", selection.shared.presence.lazy.map { batch.changes[$0].object })
         line.list("conversations", conversations)
-        line.list("messages", messages.lazy.map { batch.changes[$0].fact.object })
-        line.list("reactions", selection.shared.reactions.lazy.map { batch.changes[$0].fact.object })
-        line.list("reads", selection.shared.reads.lazy.map { batch.changes[$0].fact.object })
-        line.list("delivered", selection.shared.delivered.lazy.map { batch.changes[$0].fact.object })
+        line.list("messages", messages.lazy.map { batch.changes[$0].object })
+        line.list("reactions", selection.shared.reactions.lazy.map { batch.changes[$0].object })
+        line.list("reads", selection.shared.reads.lazy.map { batch.changes[$0].object })
+        line.list("delivered", selection.shared.delivered.lazy.map { batch.changes[$0].object })
         line.list("left", selection.left.lazy.map { ByteBuffer(string: #""\#($0)""#) })
         line.list("limited", limited.lazy.map { ByteBuffer(string: #""\#($0)""#) })
     }

@@ -81,6 +81,7 @@ extension Change {
         func audience() -> [ID] { rows.ids(row, 8) ?? rows.packedIDs(row, 10) ?? [] }
         func object() -> ByteBuffer { rows.buffer(row, 9) }
 
+        let fact: Fact
         switch (kind, conversation, user, seq) {
         case ("left", let conversation?, let user?, _):
             fact = .left(conversation: conversation, user: user)
@@ -135,7 +136,7 @@ extension Change {
             fact = .openingMessage(conversation: conversation, seq: seq, object: object())
         default: return nil
         }
-        transaction = rows.text(row, 4).flatMap { UInt64($0) } ?? .max
+        self.init(transaction: rows.text(row, 4).flatMap { UInt64($0) } ?? .max, fact: fact)
     }
 }
 
