@@ -344,7 +344,7 @@ grant select on public.media to authenticated;
 drop policy if exists seen_select on public.media;
 create policy seen_select on public.media for select to authenticated
     using (owner_id = (select auth.uid()) and (used_at is null or purpose = 'avatar')
-           or used_at is not null and conversation_id in (select app.my_conversations()));
+           or used_at is not null and removed_at is null and conversation_id in (select app.my_conversations()));
 
 -- devices: a user's own, created by app.register_device. Pushes and tokens of others are not readable.
 grant select (id, user_id, platform, token, environment, locale, created_at, registered_at), delete on app.devices
@@ -474,10 +474,11 @@ grant execute on function
     to authenticated, postline_feed;
 grant execute on function
     app.wait_for_wal_flush(), app.log_end(pg_lsn), app.report_presence(uuid, integer, uuid[], uuid[], boolean),
-    app.report_delivered(uuid[], uuid[], bigint[]), app.report_acknowledged(uuid[], uuid[], text[], pg_snapshot[]),
+    app.report_delivered(uuid[], uuid[], bigint[]),
+    app.report_acknowledged(uuid[], text[], pg_snapshot[], integer[], uuid[]),
     app.end_nodes(), app.queue_pushes(), app.claim_pushes(integer, boolean), app.record_stored_media(uuid),
     app.claim_removals(integer), app.complete_removals(uuid[], text[]), app.acquire_lease(text, uuid, double precision),
-    app.release_lease(text, uuid), app.move_messages(uuid, boolean), app.send_due(integer),
+    app.release_lease(text, uuid), app.move_messages(uuid, boolean), app.send_due(),
     app.record_push_results(uuid[], uuid[], bigint[], text[], text[], double precision[])
     to postline_feed;
 grant execute on function

@@ -2821,7 +2821,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.acknowledged_messages(users uuid[], conversations uuid[], cursors pg_snapshot[]) RETURNS TABLE(place integer, conversation_id uuid, user_id uuid, seq bigint)
+CREATE FUNCTION app.acknowledged_messages(users uuid[], cursors pg_snapshot[], devices integer[], conversations uuid[]) RETURNS TABLE(place integer, conversation_id uuid, user_id uuid, seq bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -2835,8 +2835,11 @@ CREATE FUNCTION app.acknowledged_messages(users uuid[], conversations uuid[], cu
 begin
     return query
     select r.place::integer, m.conversation_id, r.user_id, n.seq
-      from rows from (unnest(users), unnest(conversations), unnest(cursors))
-           with ordinality as r (user_id, conversation_id, cursor, place)
+      from (select users[u.device] as user_id, cursors[u.device] as cursor, u.conversation_id, u.place
+              from rows from (unnest(devices), unnest(conversations))
+                   with ordinality as u (device, conversation_id, place)) r
+     cross join lateral (
+            select where not exists (select from public.presence p where p.user_id = r.user_id and p.is_hidden)) visible
      cross join lateral (
             select m.conversation_id, m.last_read_seq from public.conversation_members m
              where m.conversation_id = r.conversation_id and m.user_id = r.user_id and not m.is_deleted
@@ -2852,14 +2855,26 @@ begin
       left join lateral (
             select d.last_delivered_seq from public.delivered_marks d
              where d.conversation_id = m.conversation_id and d.user_id = r.user_id) d on true
+     cross join lateral (select greatest(m.last_read_seq, d.last_delivered_seq) as seq) mark
      cross join lateral (
-            select s.seq
-              from (select t.seq, t.sent_xid from public.messages t
-                     where t.conversation_id = m.conversation_id
-                       and t.seq > greatest(m.last_read_seq, d.last_delivered_seq)
-                     order by t.seq desc limit 100) s
-             where pg_catalog.pg_visible_in_snapshot(s.sent_xid, r.cursor)
-             order by s.seq desc limit 1) n;
+            select from (
+                    select t.sent_xid from public.messages t
+                     where t.conversation_id = m.conversation_id and t.seq > mark.seq order by t.seq limit 1) f
+             where pg_catalog.pg_visible_in_snapshot(f.sent_xid, r.cursor)) first_newer
+     cross join lateral (
+            select coalesce(
+                (select s.seq
+                   from (select t.seq, t.sent_xid from public.messages t
+                          where t.conversation_id = m.conversation_id and t.seq > mark.seq
+                          order by t.seq desc limit 100) s
+                  where pg_catalog.pg_visible_in_snapshot(s.sent_xid, r.cursor)
+                  order by s.seq desc limit 1),
+                (select s.seq
+                   from (select t.seq, t.sent_xid from public.messages t
+                          where t.conversation_id = m.conversation_id and t.seq > mark.seq
+                          order by t.seq limit 100) s
+                  where pg_catalog.pg_visible_in_snapshot(s.sent_xid, r.cursor)
+                  order by s.seq desc limit 1)) as seq) n;
 end
 $$;
 
@@ -3573,11 +3588,15 @@ begin
     exception when sqlstate 'PL099' then
         -- The message is taken back, and its locks with it.
     end;
-    -- Serializes the user's changes, so that all scheduled messages are counted.
-    perform 1 from public.user_profiles p where p.id = new.sender_id for no key update;
-    if (select count(*) from public.scheduled_messages s where s.sender_id = new.sender_id) >= 100 then
-        perform app.refuse_forbidden(
-            'You have 100 scheduled messages. Remove one, or wait until one is sent, before you schedule another.');
+    -- Serializes the user's changes, so that all its messages are counted, and refuses deleted and merged users.
+    perform 1 from public.user_profiles p where p.id = new.sender_id and not p.is_deleted for no key update;
+    if not found then
+        perform app.refuse_hidden('There is no such user.');
+    elsif (select count(*) from public.scheduled_messages s where s.sender_id = new.sender_id) >= app.max_scheduled()
+    then
+        perform app.refuse_forbidden(pg_catalog.format(
+            'You have %s scheduled messages. Remove one, or wait until one is sent, before you schedule another.',
+            app.max_scheduled()));
     elsif exists (
         select from public.scheduled_messages s
          where s.sender_id = new.sender_id
@@ -3586,8 +3605,11 @@ begin
             '"attachment.media_id" is already used by another scheduled message.');
     end if;
     new.attachment := app.normalized_attachment(new.attachment);
+    new.mentions := case when new.mentions is not null then array(
+        select u.id from unnest(new.mentions) with ordinality u (id, place)
+         where u.id is not null group by u.id order by min(u.place)) end;
     new.tries := 0;
-    new.next_try_at := new.due_at;
+    new.next_try_at := app.free_send_time(new.sender_id, new.due_at);
     new.refusal := null;
     return new;
 end
@@ -4435,6 +4457,22 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.free_send_time(sender uuid, due_at timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    with taken as materialized (
+        select s.next_try_at as time from public.scheduled_messages s
+         where s.sender_id = free_send_time.sender and s.refusal is null)
+    select min(c.time)
+      from (select free_send_time.due_at
+            union all
+            select t.time + interval '0.5 s' from taken t
+             where t.time + interval '0.5 s' > free_send_time.due_at) c (time)
+     where not exists (
+            select from taken t where t.time > c.time - interval '0.5 s' and t.time < c.time + interval '0.5 s')
+$$;
+
 CREATE FUNCTION app.grant_service_roles(login name) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5220,6 +5258,12 @@ CREATE FUNCTION app.max_own_conversations() RETURNS integer
  SELECT (app.max_conversations() * 2);
 END;
 
+CREATE FUNCTION app.max_scheduled() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT 100;
+END;
+
 CREATE FUNCTION app.max_unread_mentions() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
@@ -5370,14 +5414,24 @@ end
 $$;
 
 CREATE FUNCTION app.merge_scheduled(guest uuid, account uuid) RETURNS void
-    LANGUAGE sql SECURITY DEFINER
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-    -- Deletes those that the device has scheduled again as the account.
+begin
+    delete from public.scheduled_messages s using public.conversations c
+     where s.sender_id in (guest, account) and c.id = s.conversation_id
+       and c.participant1_id = least(guest, account) and c.participant2_id = greatest(guest, account);
+    -- Those that the device has scheduled again as the account.
     delete from public.scheduled_messages s
      where s.sender_id = guest
        and exists (select from public.scheduled_messages o where o.sender_id = account and o.id = s.id);
-    update public.scheduled_messages s set sender_id = account where s.sender_id = guest
+    delete from public.scheduled_messages s
+     where s.sender_id = guest and s.id in (
+            select o.id from public.scheduled_messages o where o.sender_id = guest
+             order by o.due_at, o.id offset greatest(0, app.max_scheduled() - (
+                select count(*) from public.scheduled_messages a where a.sender_id = account)));
+    update public.scheduled_messages s set sender_id = account where s.sender_id = guest;
+end
 $$;
 
 CREATE TABLE app.merged_guests (
@@ -5949,16 +6003,20 @@ END;
 CREATE FUNCTION app.normalized_attachment(attachment jsonb) RETURNS jsonb
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
- SELECT (app.normalized_file((attachment - 'more'::text)) ||
+ SELECT
          CASE
-             WHEN ((jsonb_typeof((attachment -> 'more'::text)) = 'array'::text) AND ((attachment -> 'more'::text) <> '[]'::jsonb)) THEN jsonb_build_object('more', ( SELECT jsonb_agg(
-                     CASE
-                         WHEN (jsonb_typeof(a.value) = 'object'::text) THEN app.normalized_file(a.value)
-                         ELSE a.value
-                     END ORDER BY a.place) AS jsonb_agg
-                FROM jsonb_array_elements((normalized_attachment.attachment -> 'more'::text)) WITH ORDINALITY a(value, place)))
-             ELSE '{}'::jsonb
-         END);
+             WHEN (jsonb_typeof(attachment) <> 'object'::text) THEN attachment
+             ELSE (app.normalized_file((attachment - 'more'::text)) ||
+             CASE
+                 WHEN ((jsonb_typeof((attachment -> 'more'::text)) = 'array'::text) AND ((attachment -> 'more'::text) <> '[]'::jsonb)) THEN jsonb_build_object('more', ( SELECT jsonb_agg(
+                         CASE
+                             WHEN (jsonb_typeof(a.value) = 'object'::text) THEN app.normalized_file(a.value)
+                             ELSE a.value
+                         END ORDER BY a.place) AS jsonb_agg
+                    FROM jsonb_array_elements((normalized_attachment.attachment -> 'more'::text)) WITH ORDINALITY a(value, place)))
+                 ELSE '{}'::jsonb
+             END)
+         END AS "case";
 END;
 
 CREATE FUNCTION app.note_ended(base pg_snapshot, INOUT started timestamp with time zone, OUT replayed pg_lsn) RETURNS record
@@ -6901,6 +6959,10 @@ begin
             perform app.write_arrivals(room.id, room.user_ids);
         end if;
     end loop;
+    perform app.count_scheduled(s.conversation_id, s.sender_id)
+       from arrived a join public.scheduled_messages s
+         on s.sender_id = a.user_id and s.conversation_id = a.conversation_id
+      group by s.conversation_id, s.sender_id;
     return null;
 end
 $$;
@@ -7613,7 +7675,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.report_acknowledged(users uuid[], conversations uuid[], epochs text[], cursors pg_snapshot[], OUT moved integer, OUT large uuid[], OUT unsettled integer[]) RETURNS record
+CREATE FUNCTION app.report_acknowledged(users uuid[], epochs text[], cursors pg_snapshot[], devices integer[], conversations uuid[], OUT moved integer, OUT large uuid[], OUT unsettled integer[]) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -7625,8 +7687,8 @@ begin
            coalesce(pg_catalog.array_agg(a.conversation_id), '{}') as conversations,
            coalesce(pg_catalog.array_agg(a.user_id), '{}') as users, coalesce(pg_catalog.array_agg(a.seq), '{}') as seqs
       into marks
-      from app.acknowledged_messages(users, conversations, cursors) a
-     where epochs[a.place] = epoch_now;
+      from app.acknowledged_messages(users, cursors, devices, conversations) a
+     where epochs[devices[a.place]] = epoch_now;
     select r.moved, r.large, array(select distinct marks.places[p] from unnest(r.unsettled) p order by 1)
       into moved, large, unsettled
       from app.report_delivered(marks.conversations, marks.users, marks.seqs) r;
@@ -7887,33 +7949,36 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.send_due(most integer) RETURNS integer
+CREATE FUNCTION app.send_due() RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    SET lock_timeout TO '1s'
+    SET lock_timeout TO '5ms'
     AS $$
 declare
     due public.scheduled_messages;
-    handled integer := 0;
     state text;
     problem text;
     code text;
 begin
-    for due in
-        with claimed as materialized (
-            select s.* from public.scheduled_messages s
-             where s.refusal is null and s.next_try_at <= pg_catalog.clock_timestamp()
-             order by s.next_try_at limit most for update skip locked)
-        select c.* from claimed c order by c.conversation_id, c.due_at, c.created_at, c.id
-    loop
-        handled := handled + 1;
-        begin
-            if exists (select from auth.users u where u.id = due.sender_id and app.is_banned(u)) then
-                perform app.refuse_forbidden('This account is banned.');
-            end if;
-            perform app.send_scheduled(due);
-            delete from public.scheduled_messages s where s.sender_id = due.sender_id and s.id = due.id;
-        exception when others then
+    select s.* into due from public.scheduled_messages s
+     where s.refusal is null and s.next_try_at <= pg_catalog.clock_timestamp()
+     order by s.next_try_at limit 1 for update skip locked;
+    if not found then
+        return false;
+    end if;
+    begin
+        if exists (select from auth.users u where u.id = due.sender_id and app.is_banned(u)) then
+            perform app.refuse_forbidden('This account is banned.');
+        end if;
+        perform app.send_scheduled(due);
+        delete from public.scheduled_messages s where s.sender_id = due.sender_id and s.id = due.id;
+    exception
+        when lock_not_available then
+            update public.scheduled_messages s
+               set next_try_at = pg_catalog.clock_timestamp() + least(greatest(
+                       (pg_catalog.clock_timestamp() - s.due_at) / 4, interval '0.2 s'), interval '10 s')
+             where s.sender_id = due.sender_id and s.id = due.id;
+        when others then
             get stacked diagnostics state = returned_sqlstate, problem = message_text;
             code := case state when 'PL001' then 'invalid_params' when 'PL007' then 'forbidden'
                                when 'PL008' then 'not_found' when '23505' then 'client_id_reused'
@@ -7926,9 +7991,8 @@ begin
                        'code', code, 'message', case when code = 'unavailable'
                            then 'The message could not be sent. Schedule it again.' else problem end) end
              where s.sender_id = due.sender_id and s.id = due.id;
-        end;
-    end loop;
-    return handled;
+    end;
+    return true;
 end
 $$;
 
@@ -11987,7 +12051,7 @@ ALTER TABLE public.reaction_counts ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.scheduled_messages ENABLE ROW LEVEL SECURITY;
 
-CREATE POLICY seen_select ON public.media FOR SELECT TO authenticated USING ((((owner_id = ( SELECT auth.uid() AS uid)) AND ((used_at IS NULL) OR (purpose = 'avatar'::text))) OR ((used_at IS NOT NULL) AND (conversation_id IN ( SELECT app.my_conversations() AS my_conversations)))));
+CREATE POLICY seen_select ON public.media FOR SELECT TO authenticated USING ((((owner_id = ( SELECT auth.uid() AS uid)) AND ((used_at IS NULL) OR (purpose = 'avatar'::text))) OR ((used_at IS NOT NULL) AND (removed_at IS NULL) AND (conversation_id IN ( SELECT app.my_conversations() AS my_conversations)))));
 
 CREATE POLICY sender_insert ON public.messages FOR INSERT TO postline_sender WITH CHECK ((EXISTS ( SELECT
    FROM public.conversation_members m
@@ -12368,7 +12432,7 @@ REVOKE ALL ON FUNCTION app.accepts_generation(session app.sessions, generation i
 
 REVOKE ALL ON FUNCTION app.account_ids(ids uuid[]) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION app.acknowledged_messages(users uuid[], conversations uuid[], cursors pg_snapshot[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION app.acknowledged_messages(users uuid[], cursors pg_snapshot[], devices integer[], conversations uuid[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.acquire_lease(name text, holder uuid, seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.acquire_lease(name text, holder uuid, seconds double precision) TO postline_feed;
@@ -12627,6 +12691,8 @@ GRANT ALL ON FUNCTION app.everyone() TO postline_feed;
 REVOKE ALL ON FUNCTION app.folded(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.folded(value text) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.free_send_time(sender uuid, due_at timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.grant_service_roles(login name) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.guest_conversations(guest uuid) FROM PUBLIC;
@@ -12781,6 +12847,8 @@ REVOKE ALL ON FUNCTION app.max_message_characters() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.max_message_characters() TO authenticated;
 
 REVOKE ALL ON FUNCTION app.max_own_conversations() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.max_scheduled() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.max_unread_mentions() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.max_unread_mentions() TO authenticated;
@@ -13110,8 +13178,8 @@ GRANT ALL ON FUNCTION app.reply_object(message public.messages) TO postline_feed
 
 REVOKE ALL ON FUNCTION app.reply_of(conversation_id uuid, seq bigint) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION app.report_acknowledged(users uuid[], conversations uuid[], epochs text[], cursors pg_snapshot[], OUT moved integer, OUT large uuid[], OUT unsettled integer[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.report_acknowledged(users uuid[], conversations uuid[], epochs text[], cursors pg_snapshot[], OUT moved integer, OUT large uuid[], OUT unsettled integer[]) TO postline_feed;
+REVOKE ALL ON FUNCTION app.report_acknowledged(users uuid[], epochs text[], cursors pg_snapshot[], devices integer[], conversations uuid[], OUT moved integer, OUT large uuid[], OUT unsettled integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.report_acknowledged(users uuid[], epochs text[], cursors pg_snapshot[], devices integer[], conversations uuid[], OUT moved integer, OUT large uuid[], OUT unsettled integer[]) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.report_delivered(conversations uuid[], users uuid[], seqs bigint[], OUT moved integer, OUT large uuid[], OUT unsettled integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.report_delivered(conversations uuid[], users uuid[], seqs bigint[], OUT moved integer, OUT large uuid[], OUT unsettled integer[]) TO postline_feed;
@@ -13160,8 +13228,8 @@ GRANT ALL ON FUNCTION app.seal() TO postline_feed;
 REVOKE ALL ON FUNCTION app.seen_reactions(conversation_id uuid, low bigint, high bigint, since pg_snapshot, until pg_snapshot) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.seen_reactions(conversation_id uuid, low bigint, high bigint, since pg_snapshot, until pg_snapshot) TO authenticated;
 
-REVOKE ALL ON FUNCTION app.send_due(most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.send_due(most integer) TO postline_feed;
+REVOKE ALL ON FUNCTION app.send_due() FROM PUBLIC;
+GRANT ALL ON FUNCTION app.send_due() TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.send_messages(senders uuid[], conversations uuid[], contents text[], client_ids uuid[], replies bigint[], mentions text[], everyone boolean[], data text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.send_messages(senders uuid[], conversations uuid[], contents text[], client_ids uuid[], replies bigint[], mentions text[], everyone boolean[], data text[]) TO postline_sender;

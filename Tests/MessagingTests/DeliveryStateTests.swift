@@ -46,6 +46,24 @@ struct DeliveryStateTests {
         #expect(report().count == 1)
     }
 
+    @Test("ignores snapshots that are too large, and bounds the bytes of those in a report")
+    mutating func bytes() throws {
+        func acknowledgement(inProgress count: Int, _ number: Int) throws -> DeliveryState.Acknowledgement {
+            let list = (1...count).map { "\(1_000_000_000 + $0)" }.joined(separator: ",")
+            return try self.acknowledgement("1000000001:\(2_000_000_000 + number):\(list)")
+        }
+        state.acknowledge(try acknowledgement(inProgress: DeliveryState.maxInProgress + 1, 0), by: .user(alice))
+        #expect(state.isEmpty)
+        let largest = try acknowledgement(inProgress: DeliveryState.maxInProgress, 0)
+        let clients = DeliveryState.maxReportBytes / largest.snapshot.text.utf8.count
+        for number in 0..<2 * clients {
+            let one = try acknowledgement(inProgress: DeliveryState.maxInProgress, number)
+            state.add(one, of: (0..<5).map { _ in ID.random() })
+        }
+        for _ in 0..<2 { #expect(state.takeReport().count == 5 * clients) }
+        #expect(state.isEmpty)
+    }
+
     @Test("bounds the cost of a report, and reports the rest later")
     mutating func cost() throws {
         let one = try acknowledgement("12:12:")

@@ -229,6 +229,8 @@ select is(tests.seen('bob'), 'clip.jpg clip.mp4 named.zip note.txt photo.png voi
 select is(tests.as('alice', format('api.delete_message(%L, %s)', tests.id('direct'), o ->> 'seq'))::json
     ->> 'attachments', '[]', 'a deleted message has no attachments') from sent;
 select is(tests.removals(), 'clip.jpg clip.mp4 doc.pdf', 'the files and previews of a deleted message are removed');
+select is(tests.attempt(who, 'select from public.media where removed_at is not null'), '0',
+    'and their names are not readable by ' || who) from unnest(array['alice', 'bob']) who;
 select is(tests.seen('bob'), 'named.zip note.txt photo.png voice.ogg', 'removed files cannot be read');
 
 -- A merged guest's files and previews.

@@ -174,8 +174,8 @@ begin
     perform tests.authenticate_as('postline_feed');
     select concat_ws(' ', o.moved, (select string_agg(i.name, ',') from tests.ids i where i.id = any (o.large)),
                      nullif(o.unsettled, '{}')) into outcome
-      from app.report_acknowledged(array[tests.id(who)], array[tests.id(room)],
-                                   array[coalesce(acknowledge.epoch, app.epoch())], array[cursor::pg_snapshot]) o;
+      from app.report_acknowledged(array[tests.id(who)], array[coalesce(acknowledge.epoch, app.epoch())],
+                                   array[cursor::pg_snapshot], array[1], array[tests.id(room)]) o;
     perform tests.owner();
     return outcome;
 end $$;
@@ -199,6 +199,19 @@ select is(pg_temp.acknowledge('bob', 'direct', '8:8:'), '0', 'again');
 select is(pg_temp.acknowledge('bob', null, '8:8:'), '1', 'a cursor acknowledges all conversations');
 select is(pg_temp.marks(), format('direct bob %s, group bob %s', s.direct, s.room)) from sent s;
 select is(pg_temp.acknowledge('alice', null, '8:8:'), '0', 'a sender has read its messages');
+select tests.say('direct', 'alice', 'hidden');
+update public.user_private set preferences = '{"presence": "nobody"}' where id = tests.id('bob');
+select is(pg_temp.acknowledge('bob', null, '999999999:999999999:'), '0', 'one who hides its presence has no new marks');
+update public.user_private set preferences = '{}' where id = tests.id('bob');
+select is(pg_temp.acknowledge('bob', null, '999999999:999999999:'), '1', 'once it shows it, it has');
+update sent set direct = direct + 1;
+select tests.say('direct', 'alice', 'many ' || n) from generate_series(1, 240) n;
+update public.messages m set sent_xid = case when m.seq <= s.direct + 120 then '10' else '12' end::xid8 from sent s
+ where m.conversation_id = tests.id('direct') and m.seq > s.direct;
+select is(pg_temp.acknowledge('bob', room, '11:11:'), moved, 'of many messages a cursor sees those before the last 100')
+  from (values (1, null, '1'), (2, 'direct', '1'), (3, null, '0')) w (n, room, moved);
+select is(pg_temp.marks(), format('direct bob %s, group bob %s', s.direct + 120, s.room), 'the mark reaches the last')
+  from sent s;
 rollback to unread;
 
 -- Deleted users, and large groups.

@@ -23,9 +23,13 @@ create function pg_temp.send() returns integer language plpgsql as $$
 declare
     handled integer;
 begin
-    update public.scheduled_messages set next_try_at = now() - interval '1 second' where refusal is null;
+    update public.scheduled_messages set next_try_at = now() - interval '1 hour' + (next_try_at - due_at)
+     where refusal is null;
     perform set_config('role', 'postline_feed', true);
-    handled := app.send_due(100);
+    handled := 0;
+    while app.send_due() loop
+        handled := handled + 1;
+    end loop;
     perform tests.owner();
     return handled;
 end $$;
@@ -97,14 +101,14 @@ select is(left(tests.attempt('bob', format(
     'insert into public.scheduled_messages (sender_id, conversation_id, due_at, content) values (%L, %L, %L, %L)',
     tests.id('alice'), tests.id('group'), now() + interval '1 hour', 'as alice')), 5), 'PL008',
     'a user schedules nothing for another');
-select is(tests.attempt('bob', 'select app.send_due(1)'), '42501', 'a user sends nothing');
+select is(tests.attempt('bob', 'select app.send_due()'), '42501', 'a user sends nothing');
 select is(left(tests.attempt('bob', format(
     'insert into public.scheduled_messages (sender_id, conversation_id, due_at, content, refusal)
      values (%L, %L, now(), %L, %L)', tests.id('bob'), tests.id('group'), 'x', '{}')), 5), '42501',
     'a user sets no refusal');
 
 -- At their time.
-select is(app.send_due(100), 0, 'before their time none is sent');
+select is(app.send_due(), false, 'before their time none is sent');
 select is(pg_temp.send(), 2, 'both are sent');
 select results_eq(
     $$select seq, kind::text, content::text, client_id is not null from public.messages
@@ -138,6 +142,7 @@ select is(pg_temp.send(), 2, 'one is sent, one refused');
 select is(pg_temp.listed('carol') || '; ' || pg_temp.listed('bob'), 'removed: not_found; none',
     'the one of a removed member is kept with the reason');
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('carol'));
+select is(pg_temp.counts('carol', 'group'), '0 1', 'a member that returns has its unsent messages');
 select is(pg_temp.send(), 0, 'it is not tried again');
 select is(tests.as('bob', format('api.unschedule_message(%L)',
     (select id from public.scheduled_messages where sender_id = tests.id('carol')))),
@@ -176,6 +181,31 @@ select is(left(pg_temp.plan('alice', 'direct', 'n101'), 37), 'PL007 You have 100
 select is((select count(*) from public.scheduled_messages where sender_id = tests.id('alice')), 100::bigint,
     '100 are not');
 
+-- Many at one time.
+select is((select array_agg(next_try_at - due_at order by next_try_at) from public.scheduled_messages
+            where sender_id = tests.id('alice') and next_try_at < due_at + interval '2 s'),
+    '{0,0.5,1,1.5}'::interval[], 'a sender''s messages of one time are sent half a second apart');
+select pg_temp.plan('bob', 'group', 'of another');
+select is((select next_try_at - due_at from public.scheduled_messages where content = 'of another'), '0',
+    'those of others at their time');
+delete from public.scheduled_messages where content in ('n7', 'n100');
+select pg_temp.plan('alice', 'direct', 'again');
+select is((select next_try_at - due_at from public.scheduled_messages where content = 'again'), '3',
+    'a time that is free again is used');
+
+-- Rows by SQL.
+select tests.authenticate_as('bob');
+insert into public.scheduled_messages (sender_id, conversation_id, due_at, content, mentions)
+values (tests.id('bob'), tests.id('group'), now() + interval '2 hours', 'mentions',
+        array[array[tests.id('alice'), null], array[tests.id('group'), tests.id('alice')]]);
+select tests.owner();
+select is((select mentions from public.scheduled_messages where content = 'mentions'),
+    array[tests.id('alice'), tests.id('group')], 'mentions are a list without nulls and repetitions');
+select is(left(tests.as('bob', format('api.%s(%L%s, %L, kind => ''image'', attachment => ''5'')', function,
+    tests.id('group'), due, 'x')), 32), 'PL001 "attachment" must be an ob', function || ' with a number as attachment')
+  from (values ('schedule_message', format(', %L', app.utc(now() + interval '1 hour'))), ('send_message', ''))
+    w (function, due);
+
 -- Pictures.
 delete from public.scheduled_messages;
 insert into public.media (id, owner_id, purpose, conversation_id, mime_type, bytes, stored_at, created_at)
@@ -204,6 +234,12 @@ insert into tests.ids select 'guest_bob', c.id from public.conversations c
 select tests.say('guest_bob', 'guest', 'hi');
 select pg_temp.plan('guest', 'guest_bob', 'of the guest', ', reply_to_seq => 1');
 select pg_temp.plan('bob', 'guest_bob', 'to the guest', ', reply_to_seq => 1');
+insert into public.conversations (participant1_id, participant2_id)
+select least(tests.id('guest'), tests.id('alice')), greatest(tests.id('guest'), tests.id('alice'));
+insert into tests.ids select 'guest_alice', c.id from public.conversations c
+ where c.participant1_id = least(tests.id('guest'), tests.id('alice'))
+   and c.participant2_id = greatest(tests.id('guest'), tests.id('alice'));
+select pg_temp.plan('guest', 'guest_alice', 'to myself'), pg_temp.plan('alice', 'guest_alice', 'to myself too');
 select app.merge_users(tests.id('guest'), tests.id('alice'));
 select results_eq(
     $$select s.content::text, s.sender_id = any (array[tests.id('alice'), tests.id('bob')]), s.conversation_id,
@@ -211,10 +247,22 @@ select results_eq(
     format($$values ('of the guest', true, %L::uuid, %s::bigint), ('to the guest', true, %L::uuid, %s)$$,
         tests.id('direct'), (select last_seq from tests.conversation('direct')),
         tests.id('direct'), (select last_seq from tests.conversation('direct'))),
-    'scheduled messages move with a merged conversation');
+    'scheduled messages move with a merged conversation, and those between guest and account are deleted');
 select is(pg_temp.counts('alice', 'direct') || ' ' || pg_temp.counts('bob', 'direct'), '1 0 1 0',
     'and are counted there');
 select is(pg_temp.send(), 2, 'and are sent there');
+
+-- A guest with more than the account may have.
+select tests.make_user('second', true);
+insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('second'));
+select pg_temp.plan('alice', 'direct', 'account ' || n) from generate_series(1, 98) n;
+select pg_temp.plan('second', 'group', 'guest ' || n, due => app.utc(now() + n * interval '1 hour'))
+  from unnest(array[3, 1, 2]) n;
+select app.merge_users(tests.id('second'), tests.id('alice'));
+select is((select string_agg(content, ', ' order by content) from public.scheduled_messages
+            where content like 'guest%'), 'guest 1, guest 2', 'the earliest remain, up to 100');
+select is((select count(*) from public.scheduled_messages where sender_id = tests.id('alice')), 100::bigint,
+    'of the account');
 
 -- A deleted account.
 select pg_temp.plan('alice', 'direct', 'never');

@@ -85,11 +85,18 @@ package final class DeliveryReporter: Sendable {
     }
 
     private func send(_ rows: [DeliveryState.Row]) async throws(ProtocolError) -> Outcome {
+        // The rows of an acknowledgement stand together, and share its snapshot.
+        var acknowledgements: [DeliveryState.Acknowledgement] = []
+        let devices = rows.map { row in
+            if acknowledgements.last != row.acknowledgement { acknowledgements.append(row.acknowledgement) }
+            return acknowledgements.count
+        }
         let result = try await database.rows(
             Self.report,
             [
-                rows.plainArrayLiteral { $0.acknowledgement.user }, rows.plainArrayLiteral { $0.conversation },
-                rows.map(\.acknowledgement.epoch).arrayLiteral, rows.map(\.acknowledgement.snapshot.text).arrayLiteral,
+                acknowledgements.plainArrayLiteral { $0.user }, acknowledgements.map(\.epoch).arrayLiteral,
+                acknowledgements.map(\.snapshot.text).arrayLiteral, devices.plainArrayLiteral { $0 },
+                rows.plainArrayLiteral { $0.conversation },
             ], as: .feed)
         return Outcome(
             hasMoved: result.text(0, 0) != "0", large: result.ids(0, 1) ?? [],
@@ -109,7 +116,7 @@ package final class DeliveryReporter: Sendable {
     private static let report = Statement(
         "app.report_acknowledged",
         """
-        select moved, large, unsettled from app.report_acknowledged($1::uuid[], $2::uuid[], $3::text[], \
-        $4::pg_snapshot[])
+        select moved, large, unsettled from app.report_acknowledged($1::uuid[], $2::text[], \
+        $3::pg_snapshot[], $4::int[], $5::uuid[])
         """)
 }

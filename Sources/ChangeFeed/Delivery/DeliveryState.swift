@@ -32,11 +32,17 @@ struct DeliveryState {
     /// The most users without a subscription. Further acknowledgements are dropped: later ones include them.
     static let maxUsers = 10_000
 
+    /// The most transactions in progress of a snapshot, which a client can make as large as a request.
+    static let maxInProgress = 1_024
+
     /// The most clients whose acknowledgements become rows at a time.
     static let maxClientsAtOnce = 500
 
     /// The largest cost of a report.
     static let maxReportCost = 2_000
+
+    /// The most bytes of snapshots in a report.
+    static let maxReportBytes = 256 << 10
 
     /// The number of failures after which the rows of a report are dropped.
     static let maxFailures = 5
@@ -54,8 +60,9 @@ struct DeliveryState {
     /// True if there is nothing to report.
     var isEmpty: Bool { pending.isEmpty && rows.isEmpty }
 
-    /// Records an acknowledgement, unless a newer one is pending.
+    /// Records an acknowledgement, unless a newer one is pending, or its snapshot is too large.
     mutating func acknowledge(_ acknowledgement: Acknowledgement, by client: Client) {
+        guard acknowledgement.snapshot.inProgress.count <= Self.maxInProgress else { return }
         if let last = pending[client] {
             if last.epoch == acknowledgement.epoch, last.snapshot.covers(acknowledgement.snapshot) { return }
         } else if case .user = client {
@@ -87,10 +94,12 @@ struct DeliveryState {
 
     /// Takes the rows of the next report.
     mutating func takeReport() -> [Row] {
-        var cost = 0
-        var count = 0
-        while count < rows.count, cost + rows[count].cost <= Self.maxReportCost {
-            cost += rows[count].cost
+        var (cost, bytes, count) = (0, 0, 0)
+        for row in rows {
+            cost += row.cost
+            let isAnother = count == 0 || row.acknowledgement != rows[count - 1].acknowledgement
+            if isAnother { bytes += row.acknowledgement.snapshot.text.utf8.count }
+            guard count == 0 || cost <= Self.maxReportCost && bytes <= Self.maxReportBytes else { break }
             count += 1
         }
         defer { rows.removeFirst(count) }

@@ -9,11 +9,8 @@ struct ScheduledSender: Sendable {
     let database: Database
     let logger: Logger
 
-    /// Called after messages are sent, to notify the feed.
+    /// Called after a message is sent, to notify the feed.
     let onChange: @Sendable () -> Void
-
-    /// The number of messages sent in one transaction.
-    private static let most = 20
 
     /// The pause when no message is due. Messages are sent within 2 s of their time.
     private static let idlePause = Duration.seconds(1)
@@ -27,9 +24,9 @@ struct ScheduledSender: Sendable {
         while !Task.isCancelled {
             var pause = Self.idlePause
             do {
-                let rows = try await database.rows(Self.sendDue, ["\(Self.most)"], as: .feed)
+                let rows = try await database.rows(Self.sendDue, [], as: .feed)
                 isFailing = false
-                if let handled = rows.text(0, 0).flatMap({ Int($0) }), handled > 0 {
+                if rows.text(0, 0) == "t" {
                     onChange()
                     pause = .zero
                 }
@@ -45,5 +42,5 @@ struct ScheduledSender: Sendable {
         }
     }
 
-    private static let sendDue = Statement("app.send_due", "select app.send_due($1::int)")
+    private static let sendDue = Statement("app.send_due", "select app.send_due()")
 }

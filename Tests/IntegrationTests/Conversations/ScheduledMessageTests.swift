@@ -1,6 +1,7 @@
 import BoundedWait
 import Foundations
 import LineClient
+import Postgres
 import Testing
 import WireProtocol
 
@@ -11,7 +12,13 @@ struct ScheduledMessageTests {
             "conversation_id": .string(Room.aliceBob), "content": .string(content),
             "due_at": .string(Timestamp.after(seconds: seconds)),
         ]
-        return JSONObject(message.members + more.members)
+        return JSONObject(message.members.filter { more[$0.name] == nil } + more.members)
+    }
+
+    /// Returns the contents of the messages in a client's next notification.
+    private static func nextContents(of client: TestClient) async throws -> [JSON?] {
+        guard case .array(let messages)? = try await client.nextNotification().params()["messages"] else { return [] }
+        return messages.map { $0["content"] }
     }
 
     @Test("a message is sent once at its time by one of two nodes, and leaves the list of all devices")
@@ -81,8 +88,8 @@ struct ScheduledMessageTests {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
             func schedule(_ code: ErrorCode, _ params: JSONObject, field: String? = nil) async throws {
-                let kept = Self.message("x", after: 60).members.filter { params[$0.name] == nil }
-                try await alice.refused(code, "messages.schedule", JSONObject(kept + params.members), field: field)
+                try await alice.refused(
+                    code, "messages.schedule", Self.message("x", after: 60, params), field: field)
             }
             try await schedule(.invalidParams, ["due_at": "tomorrow"], field: "due_at")
             try await schedule(.invalidParams, ["due_at": .null], field: "due_at")
@@ -113,6 +120,39 @@ struct ScheduledMessageTests {
             try await eventually("the refusal") {
                 let list = try await bob.call("messages.scheduled")["scheduled"]
                 return list?[0]?["error"]?["code"] == "not_found" && list?[0]?["content"] == "late"
+            }
+        }
+    }
+
+    @Test("conversations that a transaction keeps locked delay no scheduled message of others")
+    func lockedConversations() async throws {
+        try await withNode { node in
+            let (alice, bob) = (try await node.signedIn(.alice), try await node.signedIn(.bob))
+            let carol = try await node.signedIn(.carol)
+            var groups: [JSON] = []
+            for number in 1...12 {
+                groups.append(
+                    try await alice.call(
+                        "conversations.create_group",
+                        ["title": "Plan \(number)", "member_ids": [.string(Person.bob.id)]])["id"] ?? .null)
+            }
+            for client in [bob, carol] { try await client.sync() }
+            for group in groups {
+                try await alice.call(
+                    "messages.schedule", Self.message("held", after: 60, ["conversation_id": group]))
+            }
+            let program = try await node.database.connect()
+            _ = try await program.execute(
+                "begin; select from public.conversations where title like 'Plan %' for update")
+            try await node.database.psql("update public.scheduled_messages set next_try_at = now()")
+            try await carol.call(
+                "messages.schedule", Self.message("free", after: 1, ["conversation_id": .string(Room.aliceCarol)]))
+            while try await !Self.nextContents(of: carol).contains("free") {}
+            try await alice.send("live", to: Room.aliceBob)
+            _ = try await program.execute("commit")
+            var held = 0
+            while held < groups.count {
+                held += try await Self.nextContents(of: bob).filter { $0 == "held" }.count
             }
         }
     }

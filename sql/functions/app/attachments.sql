@@ -203,11 +203,13 @@ begin atomic
           where attachment ->> name operator(pg_catalog.~) '^[0-9]{1,16}\.0{1,8}$'), '{}');
 end;
 
--- Returns the attachments of a message in the form that is stored: counts are integers, and `more` is not empty.
+-- Returns the attachments of a message in the form that is stored: counts are integers, and `more` is not empty. What
+-- is no object stays as it is, and app.check_attachment refuses it.
 create or replace function app.normalized_attachment(attachment jsonb) returns jsonb
 language sql immutable parallel safe
 begin atomic
-    select app.normalized_file(attachment - 'more') operator(pg_catalog.||)
+    select case when pg_catalog.jsonb_typeof(attachment) <> 'object' then attachment
+                else app.normalized_file(attachment - 'more') operator(pg_catalog.||)
            case when pg_catalog.jsonb_typeof(attachment -> 'more') = 'array' and attachment -> 'more' <> '[]'
                 then pg_catalog.jsonb_build_object('more', (
                         select pg_catalog.jsonb_agg(
@@ -215,7 +217,7 @@ begin atomic
                                         then app.normalized_file(a.value) else a.value end order by a.place)
                           from pg_catalog.jsonb_array_elements(attachment -> 'more')
                                    with ordinality a (value, place)))
-                else '{}' end;
+                else '{}' end end;
 end;
 
 -- Returns content and attachment of a message of the caller in the form that is stored.

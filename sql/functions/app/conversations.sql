@@ -120,8 +120,9 @@ $$;
 create or replace trigger keep_new before insert on public.conversation_members
     for each row execute function app.validate_new_member();
 
--- Checks the members that a statement has added, ensures that a group has an owner, and writes the event. It runs after
--- the policies: an earlier error would reveal the conversation's kind to users who cannot see it.
+-- Checks the members that a statement has added, ensures that a group has an owner, writes the event, and counts the
+-- scheduled messages of those who were members before. It runs after the policies: an earlier error would reveal the
+-- conversation's kind to users who cannot see it.
 create or replace function app.record_arrivals() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -145,6 +146,10 @@ begin
             perform app.write_arrivals(room.id, room.user_ids);
         end if;
     end loop;
+    perform app.count_scheduled(s.conversation_id, s.sender_id)
+       from arrived a join public.scheduled_messages s
+         on s.sender_id = a.user_id and s.conversation_id = a.conversation_id
+      group by s.conversation_id, s.sender_id;
     return null;
 end
 $$;

@@ -117,12 +117,16 @@ begin
 end
 $$;
 
--- Returns the messages that the devices of users have acknowledged, as marks for app.report_delivered. Row by row, the
--- device of `users` has received what its cursor of `cursors` sees: in the conversation of `conversations`, or in all
--- (null). `place` is the row. Conversations without a message beyond the user's marks have no mark.
+-- Returns the messages that devices have acknowledged, as marks for app.report_delivered. Each device is one of a user
+-- of `users`, and has received what its cursor of `cursors` sees. Row by row, the device at the index of `devices` has
+-- acknowledged a conversation of `conversations`, or all (null). `place` is the row. Conversations without a message
+-- beyond the user's marks have no mark, nor has a user who hides its presence: its marks would show when it is online.
 --
--- Searches the last 100 newer messages of a conversation: if the cursor sees none of these, a later one will.
-create or replace function app.acknowledged_messages(users uuid[], conversations uuid[], cursors pg_snapshot[])
+-- A cursor that sees a message sees all before it in the conversation. So one that does not see the first newer message
+-- is done with the conversation: a client that repeats an old cursor costs little. Of the others the last 100 newer
+-- messages are searched, and then the first 100, so that the mark moves.
+create or replace function app.acknowledged_messages(
+    users uuid[], cursors pg_snapshot[], devices integer[], conversations uuid[])
 returns table (place integer, conversation_id uuid, user_id uuid, seq bigint)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -132,8 +136,11 @@ set jit = off as $$
 begin
     return query
     select r.place::integer, m.conversation_id, r.user_id, n.seq
-      from rows from (unnest(users), unnest(conversations), unnest(cursors))
-           with ordinality as r (user_id, conversation_id, cursor, place)
+      from (select users[u.device] as user_id, cursors[u.device] as cursor, u.conversation_id, u.place
+              from rows from (unnest(devices), unnest(conversations))
+                   with ordinality as u (device, conversation_id, place)) r
+     cross join lateral (
+            select where not exists (select from public.presence p where p.user_id = r.user_id and p.is_hidden)) visible
      cross join lateral (
             select m.conversation_id, m.last_read_seq from public.conversation_members m
              where m.conversation_id = r.conversation_id and m.user_id = r.user_id and not m.is_deleted
@@ -149,21 +156,34 @@ begin
       left join lateral (
             select d.last_delivered_seq from public.delivered_marks d
              where d.conversation_id = m.conversation_id and d.user_id = r.user_id) d on true
+     cross join lateral (select greatest(m.last_read_seq, d.last_delivered_seq) as seq) mark
      cross join lateral (
-            select s.seq
-              from (select t.seq, t.sent_xid from public.messages t
-                     where t.conversation_id = m.conversation_id
-                       and t.seq > greatest(m.last_read_seq, d.last_delivered_seq)
-                     order by t.seq desc limit 100) s
-             where pg_catalog.pg_visible_in_snapshot(s.sent_xid, r.cursor)
-             order by s.seq desc limit 1) n;
+            select from (
+                    select t.sent_xid from public.messages t
+                     where t.conversation_id = m.conversation_id and t.seq > mark.seq order by t.seq limit 1) f
+             where pg_catalog.pg_visible_in_snapshot(f.sent_xid, r.cursor)) first_newer
+     cross join lateral (
+            select coalesce(
+                (select s.seq
+                   from (select t.seq, t.sent_xid from public.messages t
+                          where t.conversation_id = m.conversation_id and t.seq > mark.seq
+                          order by t.seq desc limit 100) s
+                  where pg_catalog.pg_visible_in_snapshot(s.sent_xid, r.cursor)
+                  order by s.seq desc limit 1),
+                (select s.seq
+                   from (select t.seq, t.sent_xid from public.messages t
+                          where t.conversation_id = m.conversation_id and t.seq > mark.seq
+                          order by t.seq limit 100) s
+                  where pg_catalog.pg_visible_in_snapshot(s.sent_xid, r.cursor)
+                  order by s.seq desc limit 1)) as seq) n;
 end
 $$;
 
--- Records what the devices of users have acknowledged, and returns the result of app.report_delivered, with the places
--- in these arrays. Cursors of another epoch acknowledge nothing. Nodes call this, at most once a second.
+-- Records what devices have acknowledged (app.acknowledged_messages), and returns the result of app.report_delivered,
+-- with the rows of `devices` and `conversations`. Cursors of another epoch acknowledge nothing. Nodes call this, at
+-- most once a second.
 create or replace function app.report_acknowledged(
-    users uuid[], conversations uuid[], epochs text[], cursors pg_snapshot[],
+    users uuid[], epochs text[], cursors pg_snapshot[], devices integer[], conversations uuid[],
     out moved integer, out large uuid[], out unsettled integer[])
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -174,8 +194,8 @@ begin
            coalesce(pg_catalog.array_agg(a.conversation_id), '{}') as conversations,
            coalesce(pg_catalog.array_agg(a.user_id), '{}') as users, coalesce(pg_catalog.array_agg(a.seq), '{}') as seqs
       into marks
-      from app.acknowledged_messages(users, conversations, cursors) a
-     where epochs[a.place] = epoch_now;
+      from app.acknowledged_messages(users, cursors, devices, conversations) a
+     where epochs[devices[a.place]] = epoch_now;
     select r.moved, r.large, array(select distinct marks.places[p] from unnest(r.unsettled) p order by 1)
       into moved, large, unsettled
       from app.report_delivered(marks.conversations, marks.users, marks.seqs) r;

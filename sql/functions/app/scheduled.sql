@@ -30,8 +30,31 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
         scheduled.attachment, scheduled.reply_to_seq, scheduled.mentions, scheduled.mentions_everyone, scheduled.data)
 $$;
 
+-- Returns the most scheduled messages of a user.
+create or replace function app.max_scheduled() returns integer
+language sql immutable parallel safe
+begin atomic
+    select 100;
+end;
+
+-- Returns when a message is sent that is due at a time: then, or later if the sender has others at that time. Its
+-- messages are sent half a second apart, so that those of one user do not delay others'.
+create or replace function app.free_send_time(sender uuid, due_at timestamptz) returns timestamptz
+language sql stable set search_path = pg_catalog, pg_temp as $$
+    with taken as materialized (
+        select s.next_try_at as time from public.scheduled_messages s
+         where s.sender_id = free_send_time.sender and s.refusal is null)
+    select min(c.time)
+      from (select free_send_time.due_at
+            union all
+            select t.time + interval '0.5 s' from taken t
+             where t.time + interval '0.5 s' > free_send_time.due_at) c (time)
+     where not exists (
+            select from taken t where t.time > c.time - interval '0.5 s' and t.time < c.time + interval '0.5 s')
+$$;
+
 -- Checks a new scheduled message: it is sent and taken back, so that all rules of messages hold now. They are checked
--- again at its time. A user has at most 100 scheduled messages.
+-- again at its time.
 create or replace function app.check_scheduled() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -50,11 +73,15 @@ begin
     exception when sqlstate 'PL099' then
         -- The message is taken back, and its locks with it.
     end;
-    -- Serializes the user's changes, so that all scheduled messages are counted.
-    perform 1 from public.user_profiles p where p.id = new.sender_id for no key update;
-    if (select count(*) from public.scheduled_messages s where s.sender_id = new.sender_id) >= 100 then
-        perform app.refuse_forbidden(
-            'You have 100 scheduled messages. Remove one, or wait until one is sent, before you schedule another.');
+    -- Serializes the user's changes, so that all its messages are counted, and refuses deleted and merged users.
+    perform 1 from public.user_profiles p where p.id = new.sender_id and not p.is_deleted for no key update;
+    if not found then
+        perform app.refuse_hidden('There is no such user.');
+    elsif (select count(*) from public.scheduled_messages s where s.sender_id = new.sender_id) >= app.max_scheduled()
+    then
+        perform app.refuse_forbidden(pg_catalog.format(
+            'You have %s scheduled messages. Remove one, or wait until one is sent, before you schedule another.',
+            app.max_scheduled()));
     elsif exists (
         select from public.scheduled_messages s
          where s.sender_id = new.sender_id
@@ -63,8 +90,11 @@ begin
             '"attachment.media_id" is already used by another scheduled message.');
     end if;
     new.attachment := app.normalized_attachment(new.attachment);
+    new.mentions := case when new.mentions is not null then array(
+        select u.id from unnest(new.mentions) with ordinality u (id, place)
+         where u.id is not null group by u.id order by min(u.place)) end;
     new.tries := 0;
-    new.next_try_at := new.due_at;
+    new.next_try_at := app.free_send_time(new.sender_id, new.due_at);
     new.refusal := null;
     return new;
 end
@@ -110,35 +140,39 @@ create or replace trigger follow_changed after update on public.scheduled_messag
         is distinct from row(old.sender_id, old.conversation_id, old.refusal is null))
     execute function app.propagate_scheduled();
 
--- Sends at most `most` messages whose time has come, and returns how many it has sent, refused or postponed. A refused
--- message stays with its error. After a failure that may pass it is tried again, ten times within ten minutes.
--- Messages that another transaction sends are skipped.
+-- Sends one message whose time has come. Returns false if there is none.
 --
--- Conversations are locked in the order of their ids, as by app.number_messages.
-create or replace function app.send_due(most integer) returns integer
-language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '1s' as $$
+-- A refused message stays with its error. After a failure that may pass it is tried again, ten times in ten minutes.
+--
+-- Each message has a transaction of its own, which waits for no lock. So a conversation that a transaction keeps locked
+-- delays no messages of others. Its messages are tried again, less often the longer they wait, until it is free.
+create or replace function app.send_due() returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '5ms' as $$
 declare
     due public.scheduled_messages;
-    handled integer := 0;
     state text;
     problem text;
     code text;
 begin
-    for due in
-        with claimed as materialized (
-            select s.* from public.scheduled_messages s
-             where s.refusal is null and s.next_try_at <= pg_catalog.clock_timestamp()
-             order by s.next_try_at limit most for update skip locked)
-        select c.* from claimed c order by c.conversation_id, c.due_at, c.created_at, c.id
-    loop
-        handled := handled + 1;
-        begin
-            if exists (select from auth.users u where u.id = due.sender_id and app.is_banned(u)) then
-                perform app.refuse_forbidden('This account is banned.');
-            end if;
-            perform app.send_scheduled(due);
-            delete from public.scheduled_messages s where s.sender_id = due.sender_id and s.id = due.id;
-        exception when others then
+    select s.* into due from public.scheduled_messages s
+     where s.refusal is null and s.next_try_at <= pg_catalog.clock_timestamp()
+     order by s.next_try_at limit 1 for update skip locked;
+    if not found then
+        return false;
+    end if;
+    begin
+        if exists (select from auth.users u where u.id = due.sender_id and app.is_banned(u)) then
+            perform app.refuse_forbidden('This account is banned.');
+        end if;
+        perform app.send_scheduled(due);
+        delete from public.scheduled_messages s where s.sender_id = due.sender_id and s.id = due.id;
+    exception
+        when lock_not_available then
+            update public.scheduled_messages s
+               set next_try_at = pg_catalog.clock_timestamp() + least(greatest(
+                       (pg_catalog.clock_timestamp() - s.due_at) / 4, interval '0.2 s'), interval '10 s')
+             where s.sender_id = due.sender_id and s.id = due.id;
+        when others then
             get stacked diagnostics state = returned_sqlstate, problem = message_text;
             code := case state when 'PL001' then 'invalid_params' when 'PL007' then 'forbidden'
                                when 'PL008' then 'not_found' when '23505' then 'client_id_reused'
@@ -151,20 +185,30 @@ begin
                        'code', code, 'message', case when code = 'unavailable'
                            then 'The message could not be sent. Schedule it again.' else problem end) end
              where s.sender_id = due.sender_id and s.id = due.id;
-        end;
-    end loop;
-    return handled;
+    end;
+    return true;
 end
 $$;
 
--- Makes a guest's scheduled messages the account's.
+-- Makes a guest's scheduled messages the account's, up to the most that a user may have: the earliest ones. Those of
+-- the direct conversation of the two are deleted with it.
 create or replace function app.merge_scheduled(guest uuid, account uuid) returns void
-language sql security definer set search_path = pg_catalog, pg_temp as $$
-    -- Deletes those that the device has scheduled again as the account.
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    delete from public.scheduled_messages s using public.conversations c
+     where s.sender_id in (guest, account) and c.id = s.conversation_id
+       and c.participant1_id = least(guest, account) and c.participant2_id = greatest(guest, account);
+    -- Those that the device has scheduled again as the account.
     delete from public.scheduled_messages s
      where s.sender_id = guest
        and exists (select from public.scheduled_messages o where o.sender_id = account and o.id = s.id);
-    update public.scheduled_messages s set sender_id = account where s.sender_id = guest
+    delete from public.scheduled_messages s
+     where s.sender_id = guest and s.id in (
+            select o.id from public.scheduled_messages o where o.sender_id = guest
+             order by o.due_at, o.id offset greatest(0, app.max_scheduled() - (
+                select count(*) from public.scheduled_messages a where a.sender_id = account)));
+    update public.scheduled_messages s set sender_id = account where s.sender_id = guest;
+end
 $$;
 
 -- Moves the scheduled messages of a conversation to another, in which its messages' numbers grow by `base`.
