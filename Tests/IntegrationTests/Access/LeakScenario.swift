@@ -1,3 +1,4 @@
+import Foundations
 import LineClient
 import NIOCore
 import Postgres
@@ -45,6 +46,9 @@ struct LeakScenario {
     private var seen = Visibility()
     private var known: Set<String> = []
     private var cursors: [String: [String]] = [:]
+
+    /// The ids of all scheduled messages, also of those that were sent or removed.
+    private var scheduled: [String] = []
     private var fences = 0
     private var stranger = ""
 
@@ -229,6 +233,7 @@ extension LeakScenario {
             if let cursor = result["cursor"]?.stringValue, let user = observer.user {
                 cursors[user, default: []].append(cursor)
             }
+            if method == "messages.schedule", let id = result["id"]?.stringValue { scheduled.append(id) }
         }
         return (observer.client, "\(method) \(params.text) of \(observer.user ?? "nobody")")
     }
@@ -238,7 +243,8 @@ extension LeakScenario {
         let room = JSON.string(any(of: mine) ?? nobody)
         let somebody = JSON.string(any(of: users) ?? nobody)
         let seq = JSON.integer(1 + roll(6))
-        switch roll(100) {
+        switch roll(120) {
+        case 100...: return detailed(user, room, somebody, seq)
         case 0..<24:
             return (
                 "messages.send",
@@ -309,6 +315,52 @@ extension LeakScenario {
         }
     }
 
+    /// Returns a request for what a message has beyond its text.
+    private mutating func detailed(
+        _ user: String, _ room: JSON, _ somebody: JSON, _ seq: JSON
+    ) -> (String, JSONObject) {
+        switch roll(9) {
+        case 0:
+            return (
+                "messages.send",
+                [
+                    "conversation_id": room, "content": .string("answer \(mark())"), "reply_to_seq": seq,
+                    "mentions": [somebody], "data": .object([mark(): .string(mark())]),
+                ]
+            )
+        case 1:
+            let files = (0..<2).map { _ in
+                JSON.object([
+                    "url": .string("https://\(mark()).example.com/a.pdf"), "name": .string("\(mark()).pdf"),
+                    "mime_type": "application/pdf",
+                ])
+            }
+            return ("messages.send", ["conversation_id": room, "kind": "file", "attachments": .array(files)])
+        case 2, 3: return ("messages.react", ["conversation_id": room, "seq": seq, "emoji": .string(mark())])
+        case 4: return ("messages.pin", ["conversation_id": room, "seq": seq])
+        case 5: return ("conversations.set", ["conversation_id": room, "is_archived": true])
+        case 6:
+            return (
+                "messages.schedule",
+                [
+                    "conversation_id": room, "content": .string("later \(mark())"),
+                    "data": .object([mark(): .string(mark())]), "due_at": .string(Timestamp.after(seconds: 3_600)),
+                ]
+            )
+        case 7:
+            // In one transaction, so that no node sends it at another moment.
+            return (
+                "psql",
+                [
+                    "sql": .string(
+                        "update public.scheduled_messages set next_try_at = now() where sender_id = '\(user)'; select app.send_due()"
+                    )
+                ]
+            )
+        default: return ("sync.ack", ["cursor": .string(any(of: cursors[user] ?? []) ?? "x")])
+        }
+    }
+
     /// Returns a statement of an app on any conversation and user.
     private mutating func throughPostgREST(_ room: String, _ somebody: JSON, _ user: String) -> String {
         switch roll(4) {
@@ -332,7 +384,13 @@ extension LeakScenario {
         let room = JSON.string(any(of: seen.rooms) ?? nobody)
         let somebody = JSON.string(any(of: users) ?? nobody)
         let seq = JSON.integer(1 + roll(4))
-        switch roll(14) {
+        switch roll(20) {
+        case 14: return ("messages.react", ["conversation_id": room, "seq": seq, "emoji": .string(mark())])
+        case 15: return ("messages.reactions", ["conversation_id": room, "seq": seq])
+        case 16: return ("messages.pin", ["conversation_id": room, "seq": seq])
+        case 17: return ("messages.scheduled", ["conversation_id": room])
+        case 18: return ("messages.unschedule", ["id": .string(any(of: scheduled) ?? nobody)])
+        case 19: return ("messages.list", ["conversation_id": room, "reply_to_seq": seq])
         case 0: return ("conversations.get", ["conversation_id": room])
         case 1: return ("messages.list", ["conversation_id": room])
         case 2: return ("messages.list", ["conversation_id": room, "after_seq": 0, "limit": 200])

@@ -31,6 +31,10 @@ struct LeakTests {
             "alter policy member_select on public.messages using (true)"
         ),
         (
+            "a policy that shows the scheduled messages of all",
+            "alter policy own_select on public.scheduled_messages using (true)"
+        ),
+        (
             "a view that runs with its owner's rights",
             "alter view rest.messages set (security_invoker = false)"
         ),

@@ -29,6 +29,8 @@ struct Visibility: Sendable {
                 union all select row_to_json(t)::text from public.conversations t
                 union all select row_to_json(t)::text from public.user_profiles t
                 union all select row_to_json(t)::text from public.user_private t
+                union all select row_to_json(t)::text from public.message_reactions t
+                union all select row_to_json(t)::text from public.scheduled_messages t
                 union all select json_build_array(s.id)::text from app.sessions s
             """)
     }
@@ -106,7 +108,11 @@ struct Visibility: Sendable {
         let former =
             "(select * from app.former_members t where t.wrote and t.user_id <> \(me) \(user == nil ? "" : "and t.conversation_id in \(mine)"))"
         return """
-            select json_build_array(t.id, t.client_id, t.content, t.attachment, t.event)::text from \(messages) t
+            select json_build_array(t.id, t.client_id, t.content, t.attachment, t.event, t.mentions, t.data)::text
+              from \(messages) t
+            union all select json_build_array(t.user_id, t.emoji)::text
+              from (select * from public.message_reactions t \(only("t.conversation_id in \(mine)"))) t
+            union all select row_to_json(t)::text from public.scheduled_messages t \(only("t.sender_id = \(me)"))
             union all select row_to_json(t)::text from public.conversations t \(only("t.id in \(mine)"))
             union all select json_build_array(t.user_id)::text from \(members) t
             union all select json_build_array(t.conversation_id)::text from app.former_members t where t.user_id = \(me)

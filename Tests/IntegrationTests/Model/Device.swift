@@ -108,6 +108,7 @@ actor Device {
         }
         // The cursor is stored with the list of gaps, so that gaps left open now are closed after a reconnect.
         await take(cursor: changes["cursor"])
+        if let cursor, random.chance(10) { _ = try await line.call("sync.ack", ["cursor": .string(cursor)]) }
         openGaps += gaps
         while let gap = openGaps.first {
             var below = gap.seqs.upperBound

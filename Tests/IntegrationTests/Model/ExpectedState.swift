@@ -14,6 +14,7 @@ struct ExpectedState: Sendable {
     /// The fence is a change of each user's own data. Changes arrive in commit order, so everything committed before it
     /// arrives before it.
     func compare(atFence fence: Int) async throws {
+        try await sendScheduledMessages()
         try await database.psql(
             "update public.user_private set preferences = preferences || '{\"fence\":\(fence)}'")
         for device in devices {
@@ -25,7 +26,10 @@ struct ExpectedState: Sendable {
             }
             try await compare(device)
         }
-        for device in devices { try await comparePresence(device) }
+        for device in devices {
+            try await comparePresence(device)
+            try await compareDeliveredMarks(device)
+        }
         try await checkInvariants()
     }
 
@@ -40,6 +44,31 @@ struct ExpectedState: Sendable {
             let online = Set(try await select(as: device.user, Self.online, [device.user]))
             let difference = await device.model.online.symmetricDifference(online)
             await device.recordViolation("its presence differs from the database: \(difference.sorted())")
+        }
+    }
+
+    /// Waits until the nodes have sent the scheduled messages, all of which are due.
+    private func sendScheduledMessages() async throws {
+        try await database.psql("update public.scheduled_messages set next_try_at = now() where refusal is null")
+        do {
+            try await database.wait(
+                for: "select count(*) from public.scheduled_messages where refusal is null", toBe: "0")
+        } catch is TimeoutError {
+            await writeLog.recordViolation("scheduled messages were not sent", by: "the nodes")
+        }
+    }
+
+    /// Compares delivered marks until both agree, since nodes report them with a delay.
+    private func compareDeliveredMarks(_ device: Device) async throws {
+        var difference: Set<String> = []
+        do {
+            try await eventually("the delivered marks of others") {
+                let stored = Set(try await select(as: device.user, Self.delivered, [device.user]))
+                difference = await device.model.deliveredLines(of: device.user).symmetricDifference(stored)
+                return difference.isEmpty
+            }
+        } catch is TimeoutError {
+            await device.recordViolation("its delivered marks differ from the database: \(difference.sorted())")
         }
     }
 
@@ -96,6 +125,15 @@ struct ExpectedState: Sendable {
                 }
             }
         }
+        let scheduled = Set(
+            try await database.column(
+                """
+                select client_id from public.messages where client_id is not null
+                union all select id from public.scheduled_messages where refusal is not null
+                """))
+        for id in await writeLog.scheduled where !scheduled.contains(id) {
+            await recordViolation("a scheduled message was neither sent nor refused: \(id)")
+        }
         let marks = await writeLog.marks
         for line in try await database.column(
             "select conversation_id || ' ' || user_id || ' ' || last_read_seq from public.conversation_members"
@@ -131,6 +169,16 @@ struct ExpectedState: Sendable {
                            from (select conversation_id, seq, emoji, count(*) as number from public.message_reactions
                                   where is_set group by 1, 2, 3) n group by 1, 2) s using (conversation_id, seq)
              where r.counts is distinct from s.counts
+            union all
+            select user_id || ' has ' || scheduled_count || ' and ' || unsent_count || ' scheduled messages in '
+                   || conversation_id || ', the rows say ' || n.scheduled || ' and ' || n.unsent
+              from public.conversation_mutes x
+             cross join lateral (
+                    select count(*) filter (where refusal is null) as scheduled,
+                           count(*) filter (where refusal is not null) as unsent
+                      from public.scheduled_messages s
+                     where s.conversation_id = x.conversation_id and s.sender_id = x.user_id) n
+             where row(scheduled_count, unsent_count) is distinct from row(n.scheduled::int, n.unsent::int)
             union all
             select count(*) || ' messages say ' || content from public.messages
              where version = 1 and client_id is not null group by content having count(*) > 1
@@ -172,8 +220,8 @@ struct ExpectedState: Sendable {
         select concat_ws(' ', 'pinned', c.id, coalesce(array_to_string(c.pinned_seqs, ','), ''))
           from public.conversations c
         union all
-        select concat_ws(' ', 'settings', c.id, (s.archived_at is not null)::text,
-                         (s.pinned_at is not null)::text)
+        select concat_ws(' ', 'settings', c.id, (s.archived_at is not null)::text, (s.pinned_at is not null)::text,
+                         coalesce(s.scheduled_count, 0), coalesce(s.unsent_count, 0))
           from public.conversations c
           left join public.conversation_mutes s on s.conversation_id = c.id and s.user_id = $1::uuid
         union all
@@ -200,6 +248,13 @@ struct ExpectedState: Sendable {
         """
 
     private static let online = "select user_id from public.presence where is_online and user_id <> $1::uuid"
+
+    private static let delivered = """
+        select concat_ws(' ', m.conversation_id, m.user_id, greatest(m.last_read_seq, d.last_delivered_seq))
+          from public.conversation_members m
+          left join public.delivered_marks d using (conversation_id, user_id)
+         where m.user_id <> $1::uuid
+        """
 
     private static let profileLines = """
         select concat_ws(' ', 'profile', p.id, coalesce(p.full_name, '-'), coalesce(p.bio, '-'),

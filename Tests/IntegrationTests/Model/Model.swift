@@ -31,6 +31,7 @@ struct Model: Sendable {
         var roles: [String: String] = [:]
         var joined: [String: String] = [:]
         var marks: [String: Int] = [:]
+        var deliveredMarks: [String: Int] = [:]
 
         /// The first message of the contiguous range that the client has.
         var first = 1
@@ -43,6 +44,10 @@ struct Model: Sendable {
         var settings = ""
 
         mutating func mark(_ user: String, _ seq: Int) { marks[user] = max(seq, marks[user] ?? 0) }
+
+        mutating func markDelivered(_ user: String, _ seq: Int) {
+            deliveredMarks[user] = max(seq, deliveredMarks[user] ?? 0)
+        }
     }
 
     /// The messages of a conversation that a `limited` delta left out.
@@ -122,6 +127,11 @@ struct Model: Sendable {
             if rooms[id] == nil { violations.append("a read mark in \(id), which it is not in") }
             rooms[id]?.mark(read.text("user_id"), read.number("last_read_seq"))
         }
+        for mark in changes.list("delivered") {
+            let id = mark.text("conversation_id")
+            if rooms[id] == nil { violations.append("a delivered mark in \(id), which it is not in") }
+            rooms[id]?.markDelivered(mark.text("user_id"), mark.number("last_delivered_seq"))
+        }
         let known = Set(rooms.values.flatMap(\.roles.keys))
         for object in changes.list("presence") {
             let id = object.text("user_id")
@@ -143,15 +153,20 @@ struct Model: Sendable {
         var room = rooms[id] ?? Conversation()
         let version = object.number("version")
         defer { rooms[id] = room }
-        for member in object.list("members") { room.mark(member.text("user_id"), member.number("last_read_seq")) }
-        let settings = ["is_archived", "is_pinned"].map { "\(object[$0] == true)" }.joined(separator: " ")
+        for member in object.list("members") {
+            room.mark(member.text("user_id"), member.number("last_read_seq"))
+            room.markDelivered(member.text("user_id"), member.number("last_delivered_seq"))
+        }
+        let settings =
+            ["is_archived", "is_pinned"].map { "\(object[$0] == true)" }
+            + ["scheduled_count", "unsent_count"].map { "\(object.number($0))" }
         guard version > room.version || version == room.version && roomsWithSettings.contains(id) else {
             return ["conversation \(id) came with version \(version) after \(room.version)"]
         }
         room.version = version
         room.kind = object.text("kind")
         room.title = object["title"]?.stringValue ?? "-"
-        room.settings = settings
+        room.settings = settings.joined(separator: " ")
         room.pinnedSeqs = object.list("pinned_seqs").compactMap(\.integerValue).map(String.init).joined(separator: ",")
         room.roles = [:]
         room.joined = [:]
@@ -161,6 +176,7 @@ struct Model: Sendable {
         }
         // The mark of a returning member starts again; a former member has none.
         room.marks = room.marks.filter { room.roles[$0.key] != nil }
+        room.deliveredMarks = room.deliveredMarks.filter { room.roles[$0.key] != nil }
         return []
     }
 
@@ -264,6 +280,16 @@ extension Model {
 
     /// The users who are online, as far as the client knows.
     var online: Set<String> { Set(presence.filter(\.value).keys) }
+
+    /// Returns the delivered marks of the other members, as lines.
+    func deliveredLines(of user: String) -> Set<String> {
+        Set(
+            rooms.flatMap { id, room in
+                room.roles.keys.filter { $0 != user }.map { member in
+                    "\(id) \(member) \(max(room.marks[member] ?? 0, room.deliveredMarks[member] ?? 0))"
+                }
+            })
+    }
 
     /// The known profiles, as lines.
     var profileLines: Set<String> { Set(profiles.map { "profile \($0.key) \($0.value.publicFields)" }) }

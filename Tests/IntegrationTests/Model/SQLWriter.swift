@@ -71,7 +71,15 @@ actor SQLWriter {
                 on conflict (conversation_id, user_id, seq, emoji) do update set is_set = not r.is_set
                 """)
             try await commit("reactions set", [Call(react, [group, user])])
-        case 95..<97:
+        case 95..<96:
+            let update = Statement(
+                "send scheduled",
+                """
+                update public.scheduled_messages set next_try_at = now()
+                 where sender_id = $1::uuid and refusal is null and next_try_at > now()
+                """)
+            try await commit("scheduled messages made due", [Call(update, [user])])
+        case 96..<98:
             let update = Statement("retitle", "update public.conversations set title = $2 where id = $1::uuid")
             try await commit("titles changed", [Call(update, [group, "\(name) \(number)"])])
         default:

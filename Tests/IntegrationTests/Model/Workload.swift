@@ -1,3 +1,4 @@
+import Foundations
 import LineClient
 import Outbox
 import WireProtocol
@@ -6,13 +7,13 @@ import WireProtocol
 struct Workload: Sendable {
     enum Action {
         case send, sendTwice, sendAgain, edit, delete, markRead, rename, changeAvatar, retitle
-        case add, remove, leave, promote, openDirect, comeBack, react, pin, set
+        case add, remove, leave, promote, openDirect, comeBack, react, pin, set, schedule
     }
 
     static let actions: [(weight: Int, choice: Action)] = [
         (50, .send), (4, .sendTwice), (4, .sendAgain), (8, .edit), (3, .delete), (10, .markRead), (5, .rename),
         (2, .changeAvatar), (2, .retitle), (5, .add), (3, .remove), (1, .leave), (2, .promote), (2, .openDirect),
-        (2, .comeBack), (8, .react), (2, .pin), (2, .set),
+        (2, .comeBack), (8, .react), (2, .pin), (2, .set), (4, .schedule),
     ]
 
     let device: Device
@@ -128,6 +129,7 @@ struct Workload: Sendable {
                     random.chance(50) ? "is_archived" : "is_pinned": .bool(random.chance(60)),
                 ])
             await writeLog.record("settings changed")
+        case .schedule: try await schedule(in: room)
         case .openDirect: try await openDirect()
         case .comeBack: await device.disconnect()
         }
@@ -159,6 +161,21 @@ struct Workload: Sendable {
         for answer in [try? await one, try? await other] {
             if let answer { try await record(answer, clientID) }
         }
+    }
+
+    private mutating func schedule(in room: String) async throws {
+        let clientID = random.uuid()
+        // The numbers of its scheduled messages are settings.
+        await writeLog.recordSettings(of: device.user, in: room)
+        let answer = try await device.callWithRetry(
+            "messages.schedule",
+            [
+                "conversation_id": .string(room), "content": .string(text), "client_id": .string(clientID),
+                // Later than a lost response. Programs make messages due.
+                "due_at": .string(Timestamp.after(seconds: 3_600)),
+            ])
+        if answer.text("id") != clientID { await device.recordViolation("scheduled \(clientID) as \(answer.text)") }
+        await writeLog.record(scheduled: clientID)
     }
 
     /// Repeats an acknowledged send.

@@ -18,6 +18,9 @@ actor WriteLog {
     /// The acknowledged messages, by sender and client id.
     private(set) var sent: [String: Sent] = [:]
 
+    /// The ids of acknowledged scheduled messages, which are their client ids once they are sent.
+    private(set) var scheduled: Set<String> = []
+
     /// The newest acknowledged content of an edit or deletion, by message.
     private(set) var contents: [String: State] = [:]
 
@@ -92,6 +95,7 @@ actor WriteLog {
         }
     }
 
+    func record(scheduled id: String) { if scheduled.insert(id).inserted { record("scheduled") } }
     func record(message id: String, _ state: State) { Self.keep(state, in: &contents[id]) }
     func record(name state: State, of user: String) { Self.keep(state, in: &names[user]) }
     func record(title state: State, of conversation: String) { Self.keep(state, in: &titles[conversation]) }
