@@ -9,7 +9,7 @@ extension PostlineClient {
         let (store, snapshot) = try open(userID)
         self.store = store
         (sharedState.dataVersion, sharedState.lastArrivalID) = (0, try store.readNow { try $0.lastArrivalID() })
-        removeOrphanedPictures(in: store)
+        removeOrphanedFiles(in: store)
         show(snapshot)
         if userID == DeviceState.localGuest {
             account = .localGuest

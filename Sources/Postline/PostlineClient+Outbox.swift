@@ -26,27 +26,21 @@ extension PostlineClient {
     /// the server has it.
     ///
     /// - Parameters:
-    ///   - content: 1 to 8,000 characters, or none with a picture. The server refuses other lengths.
+    ///   - content: 1 to 8,000 characters, or none with attachments. The server refuses other lengths.
     ///   - conversationID: The conversation's id.
-    ///   - attachment: A picture.
+    ///   - attachments: At most 10 files that are uploaded (``upload(_:for:progress:)``), or available at a URL.
     ///   - details: The message to answer, mentions, and data of the app.
     /// - Returns: The message's id.
-    /// - Throws: ``PostlineError``: `not_sent` if the server does not have the message to answer yet; `signed_out`,
-    ///   `store_unusable`.
+    /// - Throws: ``PostlineError``: `not_sent` if the server does not have the message to answer yet; `invalid_params`
+    ///   for more than 10 attachments; `signed_out`, `store_unusable`.
     @discardableResult
     public func send(
-        _ content: String, in conversationID: Conversation.ID, attachment: Message.Attachment? = nil,
+        _ content: String, in conversationID: Conversation.ID, attachments: [Message.Attachment] = [],
         details: MessageDetails = MessageDetails()
     ) async throws(PostlineError) -> Message.ID {
         let clientID = UUID().uuidString.lowercased()
-        var params = try details.params()
-        params["conversation_id"] = .id(conversationID)
-        params["content"] = .string(content)
+        var params = try details.params(content, in: conversationID, attachments: attachments)
         params["client_id"] = .string(clientID)
-        if let attachment {
-            params["kind"] = "image"
-            params["attachment"] = try convertingErrors { try StoreJSON.convert(attachment) }
-        }
         try await write { [params] writer in
             try writer.enqueue(.send, queueKey: conversationID.rawValue, params, clientID: clientID)
             try writer.setDraft(nil, in: conversationID)
@@ -166,7 +160,8 @@ extension PostlineClient {
         }
     }
 
-    /// Removes a pending or refused change from the outbox. A change that is in flight may still be done.
+    /// Removes a pending or refused change from the outbox. A change that is in flight may still be done. The upload of a
+    /// message's files ends.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
     public func discardChange(_ change: Int64) async throws(PostlineError) {

@@ -73,7 +73,7 @@ extension WireMessage {
         guard let seq = message.seq else { return nil }
         self.init(
             id: message.id.rawValue, conversationID: message.conversationID, seq: seq, senderID: message.senderID,
-            kind: message.kind, content: message.content, attachment: message.attachment, event: message.event,
+            kind: message.kind, content: message.content, attachments: message.attachments, event: message.event,
             version: 1, createdAt: message.createdAt, editedAt: message.editedAt, deletedAt: message.deletedAt,
             replyTo: message.replyTo, mentions: message.mentions, mentionsEveryone: message.mentionsEveryone,
             data: message.data)

@@ -6,28 +6,23 @@ extension PostlineClient {
     /// this device is on.
     ///
     /// - Parameters:
-    ///   - content: 1 to 8,000 characters, or none with a picture.
+    ///   - content: 1 to 8,000 characters, or none with attachments.
     ///   - conversationID: The conversation's id.
     ///   - dueAt: A time in the future, at most a year from now.
-    ///   - attachment: A picture (``upload(_:for:)``).
+    ///   - attachments: At most 10 files that are uploaded (``upload(_:for:progress:)``), or available at a URL.
     ///   - details: The message to answer, mentions, and data of the app.
     /// - Throws: ``PostlineError``: `offline`, `not_found`, `invalid_params`, `forbidden` with 100 scheduled messages,
     ///   `not_sent` if the server does not have the message to answer yet; `signed_out`.
     @discardableResult
     public func schedule(
         _ content: String, in conversationID: Conversation.ID, at dueAt: Date,
-        attachment: Message.Attachment? = nil, details: MessageDetails = MessageDetails()
+        attachments: [Message.Attachment] = [], details: MessageDetails = MessageDetails()
     ) async throws(PostlineError) -> ScheduledMessage {
-        var params = try details.params()
-        params["conversation_id"] = .id(conversationID)
-        params["content"] = .string(content)
+        var params = try details.params(content, in: conversationID, attachments: attachments)
         params["due_at"] = .string(dueAt.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
         params["client_id"] = .string(UUID().uuidString.lowercased())
-        if let attachment {
-            params["kind"] = "image"
-            params["attachment"] = try convertingErrors { try StoreJSON.convert(attachment) }
-        }
-        return try await currentEngine().call("messages.schedule", params, as: ScheduledMessage.self)
+        return try await currentEngine().call(
+            "messages.schedule", params.withoutUploadedURLs, as: ScheduledMessage.self)
     }
 
     /// Returns this user's scheduled messages by their time, also those that the server refused to send.

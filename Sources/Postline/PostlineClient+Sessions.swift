@@ -362,7 +362,7 @@ extension PostlineClient {
                 let left = UnsyncedData(
                     changes: try writer.reader.changes(), drafts: try writer.reader.drafts(),
                     data: try writer.reader.deviceData())
-                try old.outboxPictures.moveAll(to: new.outboxPictures)
+                try old.outboxFiles.moveAll(to: new.outboxFiles)
                 try new.writeNow { try $0.importUnsynced(left, fillingOnly: !isGuest) }
                 try old.erase()
             }

@@ -31,8 +31,8 @@ public final class PostlineClient {
     /// The app's own values for this user on this device (``setDeviceData(_:to:)``).
     public internal(set) var deviceData: [String: JSONValue] = [:]
 
-    /// The progress of the running uploads of messages' pictures.
-    public internal(set) var uploadProgress: [Message.ID: PictureProgress] = [:]
+    /// The progress of the running uploads of messages' files, of all files of a message together.
+    public internal(set) var uploadProgress: [Message.ID: TransferProgress] = [:]
 
     /// The loader of the pictures of messages and avatars. Each signed-in user has another.
     @ObservationIgnored public internal(set) var pictures: PictureLoader
@@ -92,7 +92,7 @@ public final class PostlineClient {
     /// The registration of this device for pushes.
     let registration: DeviceRegistration
     let legacy: (any LegacyData)?
-    let pictureLimits: PictureLimits
+    let fileLimits: FileLimits
     let logger: Logger
 
     /// The user or guest of a device.
@@ -119,20 +119,20 @@ public final class PostlineClient {
     ///   - legacyData: The data of an older version of the app.
     ///   - isInBackground: True if the app is not visible, as when the system launches it for a push. Only
     ///     ``handle(_:within:)`` and ``sync(within:)`` then connect, until ``enterForeground()``.
-    ///   - pictureLimits: The limits of the caches, the downloads and the outbox of pictures.
+    ///   - fileLimits: The limits of the caches, the downloads and the outbox.
     ///   - logger: The log for errors. It never contains tokens or the content of messages.
     /// - Throws: ``PostlineError``: `store_unusable`, also for a store of a newer version of the app.
     public convenience init(
         server: Server, store: StoreLocation, secrets: (any SecretStore)? = nil, authorities: String? = nil,
         legacyData: (any LegacyData)? = nil, isInBackground: Bool = false,
-        pictureLimits: PictureLimits = PictureLimits(), logger: Logger = Logger(label: "postline.client")
+        fileLimits: FileLimits = FileLimits(), logger: Logger = Logger(label: "postline.client")
     ) throws(PostlineError) {
         try self.init(
             server: server, store: store,
             secrets: secrets
                 ?? (store.isTemporary ? FileSecretStore(folder: store.folder) : Platform.secrets(in: store.folder)),
             connector: Platform.connector(authorities: authorities), legacyData: legacyData,
-            isInBackground: isInBackground, pictureLimits: pictureLimits, logger: logger)
+            isInBackground: isInBackground, fileLimits: fileLimits, logger: logger)
     }
 
     isolated deinit {
@@ -149,7 +149,7 @@ public final class PostlineClient {
     init(
         server: Server, store: StoreLocation, secrets: any SecretStore, connector: any Connector,
         legacyData: (any LegacyData)?, isInBackground: Bool = false,
-        pictureLimits: PictureLimits = PictureLimits(), logger: Logger
+        fileLimits: FileLimits = FileLimits(), logger: Logger
     ) throws(PostlineError) {
         self.server = server
         folder = store.folder
@@ -160,8 +160,8 @@ public final class PostlineClient {
         legacy = legacyData
         registration = DeviceRegistration(folder: store.folder, locks: locks)
         self.isInBackground = isInBackground
-        self.pictureLimits = pictureLimits
-        pictures = Self.makePictureLoader(limits: pictureLimits)
+        self.fileLimits = fileLimits
+        pictures = Self.makePictureLoader(limits: fileLimits)
         self.logger = logger
         // Any number of chats lead to one read.
         let (openings, chatOpened) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))

@@ -94,15 +94,9 @@ struct ClientProgram {
                 mentions: try request.texts("mentions", default: []).map { User.ID($0) })
             let id = try await client.send(try request.text("text"), in: try request.conversation, details: details)
             return ["client_id": .string(id.rawValue)]
-        case "sendPicture":
-            // One chunk of data between the signature and the checksum.
-            let count = try request.number("bytes")
-            var png = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
-            png.append(contentsOf: (0..<4).map { UInt8(truncatingIfNeeded: (count - 20) >> (24 - 8 * $0)) })
-            png.append(contentsOf: "IDAT".utf8)
-            png.append(Data(repeating: 0, count: count - png.count))
+        case "sendFiles":
             let id = try await client.send(
-                picture: png, text: try request.text("text"), in: try request.conversation)
+                attachments: try request.files, text: (try? request.text("text")) ?? "", in: try request.conversation)
             return ["client_id": .string(id.rawValue)]
         case "edit":
             try await client.edit(
@@ -218,6 +212,15 @@ struct ClientProgram {
             }
         return [
             "seq": message.seq.map { .integer($0) } ?? .null, "sender": .string(message.senderID.rawValue),
+            "kind": .string(message.kind.rawValue),
+            "attachments": .array(
+                message.attachments.map { attachment in
+                    [
+                        "name": .optional(attachment.name), "mime_type": .optional(attachment.mimeType),
+                        "bytes": attachment.bytes.map { .integer($0) } ?? .null,
+                        "duration_ms": attachment.duration.map { .integer(Int($0 / .milliseconds(1))) } ?? .null,
+                    ]
+                }),
             "content": .optional(message.content), "deleted": .bool(message.deletedAt != nil),
             "edited": .bool(message.editedAt != nil), "delivery": .string(delivery),
             "reply_to": message.replyTo.map { ["seq": .integer($0.seq), "content": .optional($0.content)] } ?? .null,
@@ -261,6 +264,23 @@ private struct Request: Decodable {
 
     var conversation: Conversation.ID {
         get throws { Conversation.ID(try text("conversation")) }
+    }
+
+    /// The files to send: `begin` is how each begins, and `bytes` its size.
+    var files: [OutgoingAttachment] {
+        get throws {
+            guard case .array(let files)? = params["files"] else { throw missing("files") }
+            return try files.map { file in
+                guard case .object(let file) = file, let type = file["type"]?.text,
+                    case .integer(let bytes)? = file["bytes"]
+                else { throw missing("files") }
+                var data = Data((file["begin"]?.text ?? "").utf8)
+                data.append(Data(repeating: UInt8(ascii: "x"), count: max(0, bytes - data.count)))
+                var attachment = OutgoingAttachment(data, name: file["name"]?.text, mimeType: type)
+                if case .integer(let duration)? = file["duration_ms"] { attachment.duration = .milliseconds(duration) }
+                return attachment
+            }
+        }
     }
 
     func text(_ name: String) throws -> String {

@@ -32,7 +32,9 @@ struct ChatEffects {
             case .change(let change): try await client.updateProfile { change.apply(to: &$0) }
             case .retry(let changes): for change in changes { try await client.retryChange(change) }
             case .discard(let changes): for change in changes { try await client.discardChange(change) }
-            case .search, .openDirect, .loadOlder, .group, .schedule, .picture, .fetchCatalogue, .account, .quit:
+            case .file(.send(let path, let text, let id, let details)):
+                try await send(OutgoingAttachment(contentsOf: Self.url(path)), text, in: id, details)
+            case .search, .openDirect, .loadOlder, .group, .schedule, .file, .fetchCatalogue, .account, .quit:
                 return false
             }
         } catch {
@@ -54,7 +56,7 @@ struct ChatEffects {
                 report(.loadedOlder(conversationID: id))
             case .group(let action): try await perform(action)
             case .schedule(let action): try await perform(action)
-            case .picture(let action): try await perform(action)
+            case .file(let action): try await perform(action)
             case .fetchCatalogue:
                 // If it fails, avatars only have other colours.
                 if let avatars = try? await client.builtInAvatars() { report(.catalogue(avatars)) }
@@ -128,22 +130,67 @@ struct ChatEffects {
         return "\(time.clock) on \(time.day)"
     }
 
-    private func perform(_ action: PictureAction) async throws {
+    private func perform(_ action: FileAction) async throws {
         switch action {
-        case .wear(let path):
-            try await client.setAvatar(try read(path))
-        case .send(let path, let id):
-            let attachment = try await client.upload(try read(path), for: id)
-            try await client.send("", in: id, attachment: attachment)
+        case .wear(let path): try await client.setAvatar(try read(path))
+        case .send: break
+        case .save(let attachments, let path):
+            for (attachment, file) in zip(attachments, try Self.places(of: attachments, in: path)) {
+                try await client.download(attachment, to: file)
+                report(.done("Saved as \(file.path)."))
+            }
         }
     }
 
-    private func read(_ path: String) throws -> Data {
-        let path = path.hasPrefix("~/") ? NSHomeDirectory() + path.dropFirst() : path
+    private func send(
+        _ file: OutgoingAttachment, _ text: String, in id: Conversation.ID, _ details: MessageDetails
+    ) async throws {
         do {
-            return try Data(contentsOf: URL(filePath: path))
+            try await client.send(attachments: [file], text: text, in: id, details: details)
         } catch {
-            throw PostlineError(.invalidParams, "There is no file \(path) that can be read.")
+            // A name of the package says nothing to the user.
+            throw PostlineError(error.code, error.message.replacing("\"attachments[0]\"", with: "The file"))
+        }
+    }
+
+    /// Returns the files to save attachments in: new ones in a folder, or a single one by its name.
+    private static func places(of attachments: [Message.Attachment], in path: String) throws -> [URL] {
+        let url = url(path)
+        func exists(_ url: URL) -> Bool { FileManager.default.fileExists(atPath: url.path) }
+        var isFolder: ObjCBool = false
+        let isThere = unsafe FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder)
+        guard isThere, isFolder.boolValue else {
+            guard attachments.count == 1 else {
+                throw PostlineError(
+                    .invalidParams, "The message has \(attachments.count) files, so give a folder that exists.")
+            }
+            guard !isThere else { throw PostlineError(.invalidParams, "\(url.path) exists: choose another name.") }
+            return [url]
+        }
+        var places: [URL] = []
+        for attachment in attachments {
+            let name = attachment.suggestedFilename
+            var place = url.appending(path: name)
+            var number = 1
+            while exists(place) || places.contains(place) {
+                number += 1
+                place = url.appending(path: "\(number) \(name)")
+            }
+            places.append(place)
+        }
+        return places
+    }
+
+    private static func url(_ path: String) -> URL {
+        URL(filePath: path.hasPrefix("~/") ? NSHomeDirectory() + path.dropFirst() : path)
+    }
+
+    private func read(_ path: String) throws -> Data {
+        let url = Self.url(path)
+        do {
+            return try Data(contentsOf: url)
+        } catch {
+            throw PostlineError(.invalidParams, "There is no file \(url.path) that can be read.")
         }
     }
 

@@ -55,7 +55,7 @@ enum ChatEffect: Sendable, Equatable {
     case loadOlder(conversationID: Conversation.ID)
     case group(GroupAction)
     case schedule(ScheduleAction)
-    case picture(PictureAction)
+    case file(FileAction)
     case fetchCatalogue
     case account(AccountAction)
     /// Ends the chat with a farewell.

@@ -15,11 +15,11 @@ extension ChatModel {
         case .name(let name): return [.effect(.change(.name(name)))]
         case .username(let name?): return [.effect(.change(.username(name)))]
         case .username(nil): return [.notice(.info(usernameNow))]
-        case .avatar(let choice?) where PictureAction.path(choice) != nil:
-            return [.effect(.picture(.wear(path: choice)))]
-        case .image(let path):
-            guard let openID else { return [.notice(.failed(Self.noneIsOpen))] }
-            return [.effect(.picture(.send(path: path, conversationID: openID)))]
+        case .avatar(let choice?) where FileAction.path(choice) != nil:
+            return [.effect(.file(.wear(path: choice)))]
+        case .image(let path): return send(path, "")
+        case .file(let path, let text): return send(path, text)
+        case .save(let seq, let path): return save(seq, path)
         case .avatar(let choice?): return [.effect(.change(.avatar(avatar(choice))))]
         case .avatar(nil): return [.notice(catalogue.isEmpty ? .failed("The server offers no avatars.") : .avatars)]
         case .bio(let bio): return [.effect(.change(.bio(bio)))]
@@ -227,6 +227,9 @@ extension ChatModel {
         }
         guard case .refused(_, let change) = message.delivery else {
             return [.notice(.failed("It is still on its way. /delete gives it up, if you do not want it so."))]
+        }
+        guard message.attachments.isEmpty else {
+            return [.notice(.failed("Its files were refused too. /delete gives it up; then send them again."))]
         }
         return [
             .effect(.discard([change])),

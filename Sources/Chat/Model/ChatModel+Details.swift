@@ -1,6 +1,6 @@
 import Postline
 
-/// Commands for replies, reactions and pins.
+/// Commands for replies, files, reactions and pins.
 extension ChatModel {
     /// Returns a message that the server has and that is not deleted: by its number, or else the last one that fits.
     private func message(_ seq: Int?, _ fits: (Message) -> Bool) throws(Refusal) -> Message {
@@ -23,6 +23,25 @@ extension ChatModel {
             hasWritten()
             let details = Mentions.details(of: text, in: open, replyTo: message)
             return [.effect(.send(conversationID: open.id, content: text, details: details))]
+        } catch {
+            return [.notice(.failed(error.sentence))]
+        }
+    }
+
+    /// Sends a file.
+    mutating func send(_ path: String, _ text: String) -> [ChatOutput] {
+        guard let open else { return [.notice(.failed(Self.noneIsOpen))] }
+        hasWritten()
+        let details = Mentions.details(of: text, in: open)
+        return [.effect(.file(.send(path: path, text: text, conversationID: open.id, details: details)))]
+    }
+
+    /// Saves the attachments of a message.
+    func save(_ seq: Int?, _ path: String) -> [ChatOutput] {
+        do throws(Refusal) {
+            let message = try message(seq) { !$0.attachments.isEmpty }
+            guard !message.attachments.isEmpty else { throw Refusal("Message \(message.number) has no file.") }
+            return [.effect(.file(.save(message.attachments, path: path)))]
         } catch {
             return [.notice(.failed(error.sentence))]
         }

@@ -79,8 +79,8 @@ struct ClientSnapshot: Sendable, Equatable {
     /// Returns the sender and the text of a quote.
     func text(of quote: Message.Quote) -> String {
         guard let sender = quote.senderID else { return "#\(quote.seq)" }
-        let picture = quote.kind == .image ? "[a picture]" : ""
-        let content = quote.content.map { $0.isEmpty ? picture : $0 } ?? "(deleted)"
+        let file = quote.kind.flatMap(\.described).map { "[\($0)]" } ?? ""
+        let content = quote.content.map { $0.isEmpty ? file : $0 } ?? "(deleted)"
         return "\(sender == myID ? "you" : name(of: sender)): \(content)"
     }
 
@@ -107,11 +107,10 @@ extension User {
 extension Message {
     /// The text to show.
     var shownContent: String {
-        guard let content else { return "(deleted)" }
-        if let event { return event.shown ?? content }
-        guard let attachment else { return content }
-        let picture = attachment.mediaID == nil ? attachment.url : attachment.described
-        return content.isEmpty ? picture : "\(content)\n\(picture)"
+        guard let caption else { return "(deleted)" }
+        if let event { return event.shown ?? caption }
+        let files = attachments.map { $0.mediaID == nil && !$0.url.isEmpty ? $0.url : $0.described }
+        return ((caption.isEmpty ? [] : [caption]) + files).joined(separator: "\n")
     }
 
     /// The reactions with their numbers.
@@ -137,12 +136,38 @@ extension GroupEvent {
     }
 }
 
+extension MessageKind {
+    /// A description of an attachment of this kind, or nil for other kinds.
+    fileprivate var described: String? {
+        switch self {
+        case .image: "a picture"
+        case .video: "a video"
+        case .audio: "an audio"
+        case .file: "a file"
+        default: nil
+        }
+    }
+}
+
 extension Message.Attachment {
-    /// The description of a picture.
-    fileprivate var described: String {
+    /// The description of a file: kind, name, size and length.
+    var described: String {
+        let title = waveform == nil ? kind.described ?? "a file" : "a voice message"
         let size = width.flatMap { width in height.map { "\(width)×\($0)" } }
-        let length = bytes.map { $0 < 10_240 ? "\($0) bytes" : "\($0 >> 10) KB" }
-        return "[" + ["a picture", size, length].compactMap(\.self).joined(separator: ", ") + "]"
+        let length = duration.map { duration in
+            let seconds = duration.components.seconds
+            let parts = seconds < 3_600 ? [seconds / 60] : [seconds / 3_600, seconds / 60 % 60]
+            let digits = (parts + [seconds % 60]).map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: ":")
+            return digits.hasPrefix("0") ? String(digits.dropFirst()) : digits
+        }
+        let count = bytes.map { bytes in
+            switch bytes {
+            case ..<10_240: "\(bytes) bytes"
+            case ..<(10 << 20): "\(bytes >> 10) KB"
+            default: "\(bytes >> 20) MB"
+            }
+        }
+        return "[" + [title, name, size, count, length].compactMap(\.self).joined(separator: ", ") + "]"
     }
 }
 

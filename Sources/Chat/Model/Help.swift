@@ -57,6 +57,8 @@ enum Help {
                 "/unpin": "unpin the last pinned message; /unpin #12 another",
                 "/pins": "show the pinned messages",
                 "/image FILE": "send a picture",
+                "/file PATH [TEXT]": "send any file; a path with blanks is in quotes",
+                "/save PATH": "save the last files there; /save #12 PATH others",
                 "/later TIME TEXT": "send at 18:30, or after 20m, 3h or 2d",
                 "/scheduled": "show the messages that wait for their time",
                 "/unschedule NUMBER": "remove one of them",

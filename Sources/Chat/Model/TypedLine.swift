@@ -14,6 +14,9 @@ enum TypedLine: Sendable, Equatable {
     /// Nil lists the avatars.
     case avatar(String?)
     case image(path: String)
+    case file(path: String, text: String)
+    /// A nil number means the last message with attachments.
+    case save(seq: Int?, path: String)
     /// Nil clears the bio.
     case bio(String?)
     case upgrade(email: String)
@@ -138,6 +141,15 @@ enum TypedLine: Sendable, Equatable {
         case "pins": return .pins
         case "image", "picture":
             return argument.isEmpty ? .incomplete(usage: "/image FILE") : .image(path: argument)
+        case "file":
+            let (path, text) = FileAction.splitPath(argument)
+            return path.isEmpty ? .incomplete(usage: "/file PATH, or /file PATH TEXT") : .file(path: path, text: text)
+        case "save":
+            let (seq, rest) = number(before: argument)
+            let (path, more) = FileAction.splitPath(rest)
+            return path.isEmpty || !more.isEmpty
+                ? .incomplete(usage: "/save PATH, or /save #NUMBER PATH; a PATH with blanks is in quotes")
+                : .save(seq: seq, path: path)
         case "later":
             let parts = argument.split(separator: " ", maxSplits: 1)
             guard parts.count == 2, let time = DueTime(parts[0]) else {

@@ -91,16 +91,31 @@ public final class Chat: Identifiable {
     }
 
     /// Sends a message in this conversation, and shows the newest messages. See
-    /// ``PostlineClient/send(_:in:attachment:details:)``.
+    /// ``PostlineClient/send(_:in:attachments:details:)``.
     ///
     /// - Returns: The message's id.
     /// - Throws: ``PostlineError``: `not_found`, `signed_out`, `store_unusable`.
     @discardableResult
     public func send(
-        _ content: String, attachment: Message.Attachment? = nil, details: MessageDetails = MessageDetails()
+        _ content: String, attachments: [Message.Attachment] = [], details: MessageDetails = MessageDetails()
     ) async throws(PostlineError) -> Message.ID {
         lastDraft = ""
-        let id = try await client.send(content, in: conversationID, attachment: attachment, details: details)
+        let id = try await client.send(content, in: conversationID, attachments: attachments, details: details)
+        if hasNewer { await jumpToNewest() }
+        return id
+    }
+
+    /// Sends 1 to 10 files of any kind as one message in this conversation, and shows the newest messages. See
+    /// ``PostlineClient/send(attachments:text:in:details:)``.
+    ///
+    /// - Returns: The message's id.
+    /// - Throws: ``PostlineError``: `invalid_params`, `outbox_full`, `not_sent`, `signed_out`, `store_unusable`.
+    @discardableResult
+    public func send(
+        attachments: [OutgoingAttachment], text: String = "", details: MessageDetails = MessageDetails()
+    ) async throws(PostlineError) -> Message.ID {
+        lastDraft = ""
+        let id = try await client.send(attachments: attachments, text: text, in: conversationID, details: details)
         if hasNewer { await jumpToNewest() }
         return id
     }

@@ -31,7 +31,7 @@ extension RefusedChange {
         guard let refusal = change.refusal else { return nil }
         let kind: Kind =
             switch change.method {
-            case .send, .sendPicture: .message
+            case .send, .sendFiles: .message
             case .edit: .edit
             case .delete: .deletion
             case .react: .reaction

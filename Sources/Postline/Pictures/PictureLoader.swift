@@ -9,7 +9,7 @@ import NIOConcurrencyHelpers
 public final class PictureLoader: Sendable {
     /// The pictures on disk, or nil if no user is signed in.
     let cache: PictureCache?
-    private let limits: PictureLimits
+    private let limits: FileLimits
     private let urls: PictureURLBatcher
     private let downloads: SlotLimiter
     private let state: NIOLockedValueBox<State>
@@ -51,7 +51,7 @@ public final class PictureLoader: Sendable {
     private struct Waiter {
         var continuation: CheckedContinuation<Result<Data, PostlineError>, Never>
         var keepsInMemory: Bool
-        var progress: @Sendable (PictureProgress) -> Void
+        var progress: @Sendable (TransferProgress) -> Void
     }
 
     /// Creates a loader.
@@ -59,7 +59,7 @@ public final class PictureLoader: Sendable {
     /// - Parameters:
     ///   - folder: The folder of the cache, or nil if no user is signed in.
     ///   - urls: Returns new URLs of messages' pictures.
-    init(folder: URL?, limits: PictureLimits, urls: @escaping PictureURLBatcher.Fetch) {
+    init(folder: URL?, limits: FileLimits, urls: @escaping PictureURLBatcher.Fetch) {
         cache = folder.map { PictureCache(folder: $0, maxBytes: limits.diskBytes) }
         self.limits = limits
         self.urls = PictureURLBatcher(urls)
@@ -70,17 +70,17 @@ public final class PictureLoader: Sendable {
     /// Returns the picture of a message: from a cache, from the outbox if it is not sent yet, or else from the server.
     ///
     /// - Parameters:
-    ///   - attachment: The message's ``Message/attachment``.
+    ///   - attachment: A picture of the message's ``Message/attachments``, or the ``Message/Attachment/preview`` of one.
     ///   - maxPixels: The longer side of the view in pixels. On Apple's systems a larger picture is scaled down to it,
     ///     except for an animation. Elsewhere it is returned as it is.
     ///   - progress: A function that is called for each received part of a download, on any thread.
     /// - Returns: The file: JPEG, PNG, WebP, GIF or HEIC.
     /// - Throws: ``PostlineError``: `offline` if it is in no cache and there is no connection; `not_found` if it is
-    ///   deleted or the user may not see it; `invalid_params` if it is larger than ``PictureLimits/pictureBytes``;
+    ///   deleted or the user may not see it; `invalid_params` if it is larger than ``FileLimits/pictureBytes``;
     ///   `unavailable`, `signed_out`, `cancelled`.
     public func picture(
         of attachment: Message.Attachment, maxPixels: Int? = nil,
-        progress: @escaping @Sendable (PictureProgress) -> Void = { _ in }
+        progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }
     ) async throws(PostlineError) -> Data {
         let source: Source =
             if let file = attachment.fileURL {
@@ -147,7 +147,7 @@ public final class PictureLoader: Sendable {
     /// Returns a picture from memory, or from the load that all callers share.
     private func data(
         _ request: Request, keepsInMemory: Bool = true,
-        progress: @escaping @Sendable (PictureProgress) -> Void = { _ in }
+        progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }
     ) async throws(PostlineError) -> Data {
         let id = state.withLockedValue { $0.nextID() }
         return try await withTaskCancellationHandler {
@@ -208,7 +208,7 @@ public final class PictureLoader: Sendable {
     }
 
     private func load(_ request: Request) async throws -> Data {
-        let progress: @Sendable (PictureProgress) -> Void = { [state] progress in
+        let progress: @Sendable (TransferProgress) -> Void = { [state] progress in
             let waiters = state.withLockedValue { $0.loads[request].map { Array($0.waiters.values) } ?? [] }
             for waiter in waiters { waiter.progress(progress) }
         }
@@ -242,13 +242,14 @@ public final class PictureLoader: Sendable {
 
     /// Downloads a picture. If its URL has expired, it asks for a new one, once.
     private func download(
-        _ progress: @escaping @Sendable (PictureProgress) -> Void, from url: () async throws -> URL?
+        _ progress: @escaping @Sendable (TransferProgress) -> Void, from url: () async throws -> URL?
     ) async throws -> Data {
         var former: URL?
         while true {
             guard let url = try await url(), url != former else { break }
             let response = try await downloads.withSlot {
-                try await HTTPTransfer.get(url, maxBytes: limits.pictureBytes, progress: progress)
+                try await HTTPTransfer.get(
+                    url, into: .memory(maxBytes: limits.pictureBytes), progress: progress)
             }
             switch response.status {
             case 200..<300 where !response.body.isEmpty: return response.body
@@ -264,5 +265,5 @@ public final class PictureLoader: Sendable {
         throw Self.missing
     }
 
-    private static let missing = PostlineError(.notFound, "The picture is deleted, or the user may not see it.")
+    static let missing = PostlineError(.notFound, "The file is deleted, or the user may not see it.")
 }

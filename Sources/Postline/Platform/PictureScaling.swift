@@ -16,7 +16,7 @@ extension Platform {
             let width = properties[kCGImagePropertyPixelWidth] as? Int,
             let height = properties[kCGImagePropertyPixelHeight] as? Int, max(width, height) > most,
             // The images of a HEIC file are no animation.
-            CGImageSourceGetCount(source) == 1 || PostlineClient.type(of: picture) == "image/heic"
+            CGImageSourceGetCount(source) == 1 || FileType.picture(picture) == "image/heic"
         else { return picture }
         let hasAlpha = properties[kCGImagePropertyHasAlpha] as? Bool == true
         let options: [CFString: Any] = [

@@ -14,8 +14,8 @@ struct QueuedChange: Sendable {
     /// The methods that the outbox can queue.
     enum Method: String, CaseIterable {
         case send = "messages.send"
-        /// Uploads a picture and sends its message. An earlier version of the app leaves it in the outbox.
-        case sendPicture = "messages.send_picture"
+        /// Uploads files and sends their message. An earlier version of the app leaves it in the outbox.
+        case sendFiles = "messages.send_files"
         case edit = "messages.edit"
         case delete = "messages.delete"
         case react = "messages.react"
@@ -49,7 +49,7 @@ struct QueuedChange: Sendable {
     var delivery: Delivery { refusal.map { .refused($0, change: id) } ?? .queued(change: id) }
 
     /// True if the change is a new message.
-    var isMessage: Bool { [.send, .sendPicture].contains(method) }
+    var isMessage: Bool { [.send, .sendFiles].contains(method) }
 
     /// The conversation of the change, or nil for the user's own data.
     var conversationID: Conversation.ID? { queueKey == Self.profileQueueKey ? nil : Conversation.ID(queueKey) }
@@ -60,8 +60,20 @@ struct QueuedChange: Sendable {
         return seq
     }
 
-    /// The new content of the message.
-    var content: String? { text("content") }
+    /// The new content of the message. Without a text it is the name of the first file, as the server sets it.
+    var content: String? {
+        if let text = text("content") { return text }
+        guard isMessage else { return nil }
+        let first = attachments.first
+        return first?.kind == .image ? "" : first?.name ?? ""
+    }
+
+    /// The attachments of a new message.
+    var attachments: [Message.Attachment] {
+        if method == .sendFiles { return files.map(\.attachment) }
+        let one: Message.Attachment? = params["attachment"].flatMap { try? StoreJSON.convert($0) }
+        return one.map { [$0] } ?? params["attachments"].flatMap { try? StoreJSON.convert($0) } ?? []
+    }
 
     /// The reaction.
     var emoji: String? { text("emoji") }

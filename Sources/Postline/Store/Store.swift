@@ -107,13 +107,13 @@ final class Store: Sendable {
 
     /// Reads a consistent snapshot of the store.
     func read<Value: Sendable>(_ body: @Sendable (StoreReader) throws -> Value) async throws -> Value {
-        let (userID, pictures) = (userID, outboxPictures)
-        return try await database.read { try body(StoreReader(database: $0, userID: userID, pictures: pictures)) }
+        let (userID, files) = (userID, outboxFiles)
+        return try await database.read { try body(StoreReader(database: $0, userID: userID, files: files)) }
     }
 
     /// Reads a consistent snapshot synchronously, for the first view of an app.
     func readNow<Value>(_ body: (StoreReader) throws -> Value) throws -> Value {
-        try database.read { try body(StoreReader(database: $0, userID: userID, pictures: outboxPictures)) }
+        try database.read { try body(StoreReader(database: $0, userID: userID, files: outboxFiles)) }
     }
 
     /// Writes to the store in one transaction.
@@ -124,7 +124,7 @@ final class Store: Sendable {
     func write<Value: Sendable>(
         isDurable: Bool = true, _ body: @Sendable (StoreWriter) throws -> Value
     ) async throws -> Value {
-        let (userID, pictures) = (userID, outboxPictures)
+        let (userID, files) = (userID, outboxFiles)
         return try await database.writeWithoutTransaction { database in
             try database.execute(sql: isDurable ? "pragma synchronous = full" : "pragma synchronous = normal")
             var value: Value?
@@ -132,7 +132,7 @@ final class Store: Sendable {
                 // Another process replaces or erases the file in a transaction, so it cannot do so before the commit.
                 if self.isReplaced { throw Replaced() }
                 value = try body(
-                    StoreWriter(reader: StoreReader(database: database, userID: userID, pictures: pictures)))
+                    StoreWriter(reader: StoreReader(database: database, userID: userID, files: files)))
                 return .commit
             }
             guard let value else { throw CancellationError() }
@@ -143,7 +143,7 @@ final class Store: Sendable {
     /// Writes in one transaction synchronously, before anything else uses the store.
     func writeNow(_ body: (StoreWriter) throws -> Void) throws {
         try database.write { database in
-            try body(StoreWriter(reader: StoreReader(database: database, userID: userID, pictures: outboxPictures)))
+            try body(StoreWriter(reader: StoreReader(database: database, userID: userID, files: outboxFiles)))
         }
     }
 

@@ -82,7 +82,7 @@ extension Conversation {
     /// Applies a pending change of this user.
     fileprivate mutating func apply(_ change: QueuedChange) {
         switch change.method {
-        case .send, .sendPicture:
+        case .send, .sendFiles:
             // An unsent message is the newest.
             lastMessageContent = change.content?.firstCharacters(200)
             (lastMessageTime, lastMessageSenderID) = (change.createdAt, myID)

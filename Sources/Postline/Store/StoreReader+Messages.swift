@@ -59,7 +59,7 @@ extension StoreReader {
             case .delete:
                 if change.refusal == nil { messages[index].apply(deletion: change) }
                 messages[index].delivery = change.delivery
-            case .send, .sendPicture, .react, .pin, .set, .markRead, .save, .fill: break
+            case .send, .sendFiles, .react, .pin, .set, .markRead, .save, .fill: break
             }
         }
         messages += try unsent.map { send, quote in
@@ -110,7 +110,7 @@ extension StoreReader {
             id: clientID ?? row.id("id"), conversationID: row.id("conversation_id"), seq: seq,
             senderID: senderID, sender: users[senderID], kind: .init(rawValue: row["kind"]),
             content: row["content"],
-            attachment: try (row["attachment"] as String?).map { try StoreJSON.decode($0) }, isRead: seq <= mark,
+            attachments: try Self.attachments(row), isRead: seq <= mark,
             createdAt: Date(timeIntervalSince1970: row["created_at"]), editedAt: Self.date(row["edited_at"]),
             deletedAt: Self.date(row["deleted_at"]), delivery: .sent, isMine: senderID == userID)
         message.mentions = try StoreJSON.decode(row["mentions"])
@@ -123,17 +123,30 @@ extension StoreReader {
     func pendingMessage(for change: QueuedChange, sender: User?) throws -> Message {
         var kind = MessageKind.text
         if case .string(let name)? = change.params["kind"] { kind = .init(rawValue: name) }
-        var attachment: Message.Attachment? = try change.params["attachment"].map {
-            try StoreJSON.convert($0)
-        }
-        if change.method == .sendPicture { attachment?.fileURL = change.clientID.map(pictures.url) }
         var message = Message(
             id: Message.ID(change.clientID ?? "\(change.id)"), conversationID: Conversation.ID(change.queueKey),
             seq: nil, senderID: userID,
             sender: sender, kind: kind, content: change.content,
-            attachment: attachment, createdAt: change.createdAt, delivery: change.delivery, isMine: true)
+            attachments: attachments(of: change), createdAt: change.createdAt, delivery: change.delivery, isMine: true)
         message.applyContent(of: change)
         return message
+    }
+
+    private static func attachments(_ row: Row) throws -> [Message.Attachment] {
+        guard let first = row["attachment"] as String? else { return [] }
+        let more = try (row["more_attachments"] as String?).map { try StoreJSON.decode($0) as [Message.Attachment] }
+        return [try StoreJSON.decode(first)] + (more ?? [])
+    }
+
+    /// Returns the attachments of a pending message, with their files on this device.
+    private func attachments(of change: QueuedChange) -> [Message.Attachment] {
+        guard change.method == .sendFiles, let clientID = change.clientID else { return change.attachments }
+        return change.files.enumerated().map { index, file in
+            var attachment = file.attachment
+            attachment.fileURL = files.url(clientID, .file(index))
+            if file.preview != nil { attachment.previewFileURL = files.url(clientID, .preview(index)) }
+            return attachment
+        }
     }
 
     static func date(_ seconds: Double?) -> Date? { seconds.map(Date.init(timeIntervalSince1970:)) }
@@ -161,7 +174,7 @@ extension Message {
     /// Removes what a deleted message does not have.
     fileprivate mutating func apply(deletion change: QueuedChange) {
         deletedAt = change.createdAt
-        (content, attachment, data) = (nil, nil, nil)
+        (content, attachments, data) = (nil, [], nil)
         (mentions, mentionsEveryone, mentionsMe, reactions) = ([], false, false, [])
     }
 }

@@ -5,7 +5,7 @@ import GRDB
 struct StoreReader {
     let database: Database
     let userID: User.ID
-    let pictures: OutboxPictures
+    let files: OutboxFiles
 
     var cursor: String? {
         get throws { try setting("cursor") }

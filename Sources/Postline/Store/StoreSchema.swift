@@ -159,6 +159,26 @@ enum StoreSchema {
                     delete from setting where name = 'cursor';
                     """)
         }
+        migrator.registerMigration("8") { database in
+            try database.execute(
+                sql: """
+                    -- JSON: the attachments after the first, or null if there are none.
+                    alter table message add column more_attachments text;
+
+                    -- A picture in the outbox is the first file of its message.
+                    update change
+                       set method = 'messages.send_files',
+                           params = json_remove(
+                               json_set(params, '$.files', json_array(json_object(
+                                   'attachment', json_extract(params, '$.attachment'),
+                                   'upload', json_extract(params, '$.upload')))),
+                               '$.attachment', '$.upload')
+                     where method = 'messages.send_picture';
+
+                    -- The stored objects lack the new members. Without a cursor, the next sync is a reset.
+                    delete from setting where name = 'cursor';
+                    """)
+        }
         return migrator
     }
 }

@@ -15,24 +15,28 @@ extension StoreWriter {
     }
 
     func insert(_ message: WireMessage) throws {
+        let attachments = message.allAttachments
+        let more = attachments.dropFirst()
         try database.cachedStatement(
             sql: """
-                insert into message values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                insert into message values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 on conflict do update set sender_id = excluded.sender_id, client_id = excluded.client_id,
                     content = excluded.content, attachment = excluded.attachment, event = excluded.event,
                     version = excluded.version, edited_at = excluded.edited_at, deleted_at = excluded.deleted_at,
                     reply_to = excluded.reply_to, mentions = excluded.mentions,
-                    mentions_everyone = excluded.mentions_everyone, data = excluded.data
+                    mentions_everyone = excluded.mentions_everyone, data = excluded.data,
+                    more_attachments = excluded.more_attachments
                 where excluded.version >= version
                 """
         ).execute(arguments: [
             message.conversationID.rawValue, message.seq, message.id, message.senderID.rawValue, message.clientID,
             message.kind.rawValue,
-            message.content, try message.attachment.map(StoreJSON.encode), message.version,
+            message.content, try attachments.first.map(StoreJSON.encode), message.version,
             message.createdAt.timeIntervalSince1970, message.editedAt?.timeIntervalSince1970,
             message.deletedAt?.timeIntervalSince1970, try message.event.map(StoreJSON.encode),
             try message.replyTo.map(StoreJSON.encode), try StoreJSON.encode(message.mentions ?? []),
             message.mentionsEveryone ?? false, try message.data.map(StoreJSON.encode),
+            more.isEmpty ? nil : try StoreJSON.encode(Array(more)),
         ])
         guard database.changesCount > 0 else { return }
         if message.senderID == userID {

@@ -35,7 +35,7 @@ extension StoreWriter {
     /// Removes a change that is done or discarded from the outbox.
     func remove(_ change: QueuedChange) throws {
         try database.execute(sql: "delete from change where id = ?", arguments: [change.id])
-        if change.method == .sendPicture, let clientID = change.clientID { removePictureAfterCommit(clientID) }
+        if change.method == .sendFiles, let clientID = change.clientID { removeFilesAfterCommit(clientID) }
     }
 
     /// Records the server's refusal of a change. Nil makes the change pending again.
@@ -67,7 +67,7 @@ extension StoreWriter {
 
     func removeSend(_ clientID: String) throws {
         try database.cachedStatement(sql: "delete from change where client_id = ?").execute(arguments: [clientID])
-        if database.changesCount > 0 { removePictureAfterCommit(clientID) }
+        if database.changesCount > 0 { removeFilesAfterCommit(clientID) }
     }
 
     func setDraft(_ content: String?, in conversationID: Conversation.ID) throws {

@@ -19,6 +19,7 @@ extension SyncEngine {
                 } else {
                     busy.remove(ended)
                 }
+                try? await endDiscardedUploads()
                 let queueKeys = (try? await store.read { try $0.pendingQueueKeys() }) ?? []
                 for queueKey in queueKeys where busy.count < 16 && busy.insert(queueKey).inserted {
                     group.addTask {
@@ -74,14 +75,10 @@ extension SyncEngine {
         var changes = Changes()
         switch change.method {
         case .send:
-            var params = change.params
-            // The server knows the URL of an uploaded picture.
-            if case .object(var attachment)? = params["attachment"], attachment["media_id"] ?? nil != nil {
-                attachment["url"] = nil
-                params["attachment"] = .object(attachment)
-            }
-            changes.messages = [try await connection.call(change.method.rawValue, params)]
-        case .sendPicture: changes.messages = try await sendPicture(change, connection).map { [$0] } ?? []
+            changes.messages = [
+                try await connection.call(change.method.rawValue, change.params.withoutUploadedURLs)
+            ]
+        case .sendFiles: changes.messages = try await sendFiles(change, connection).map { [$0] } ?? []
         case .edit, .delete:
             changes.messages = [try await connection.call(change.method.rawValue, change.params)]
         case .react: changes.reactions = [try await connection.call(change.method.rawValue, change.params)]

@@ -10,8 +10,8 @@ actor SyncEngine {
         case state(ConnectionState)
         /// Another user has begun or stopped typing.
         case typing(WireTyping)
-        /// A part of a message's picture is uploaded. Nil at the end.
-        case uploading(Message.ID, PictureProgress?)
+        /// A part of a message's files is uploaded. Nil at the end.
+        case uploading(Message.ID, TransferProgress?)
         /// Messages of other users have arrived.
         case received([Message])
         /// The server has refused the change with this number.
@@ -61,7 +61,9 @@ actor SyncEngine {
     var backoff = Backoff.reconnect
     /// Signals that a connection attempt is worthwhile.
     let connectSignal: AsyncSignal
-    /// Signals that the outbox has a new change.
+    /// The signals that end the running uploads, by change.
+    var uploads: [Int64: AsyncSignal] = [:]
+    /// Signals that the outbox has a new change, or that one was discarded.
     let outboxSignal = AsyncSignal()
     /// The typing notices to send.
     var typingThrottle = TypingThrottle()

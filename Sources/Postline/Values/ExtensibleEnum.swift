@@ -96,8 +96,14 @@ public struct MessageKind: ExtensibleEnum {
     public init(rawValue: String) { self.rawValue = rawValue }
     /// A text.
     public static let text: Self = "text"
-    /// A picture, with or without a text.
+    /// A picture, with or without a text, and maybe more attachments.
     public static let image: Self = "image"
+    /// A video, with or without a text, and maybe more attachments.
+    public static let video: Self = "video"
+    /// An audio, such as a voice message, with or without a text, and maybe more attachments.
+    public static let audio: Self = "audio"
+    /// A file, with or without a text, and maybe more attachments.
+    public static let file: Self = "file"
     /// A message of the app's own kind, with ``Message/data``.
     public static let custom: Self = "custom"
     /// A message of the server.

@@ -12,12 +12,12 @@ public struct Message: Sendable, Hashable, Identifiable {
     public let senderID: User.ID
     /// The sender's current profile, or nil if it is not on the device.
     public var sender: User?
-    /// The kind: a text, a picture, or a message of the server.
+    /// The kind: a text, the kind of the first attachment, or a message of the app or of the server.
     public var kind: MessageKind
-    /// The text, or nil if the message is deleted.
+    /// The text, or nil if the message is deleted. See ``caption`` for a message with attachments.
     public var content: String?
-    /// The picture, or nil if there is none or the message is deleted.
-    public var attachment: Attachment?
+    /// The pictures, videos, audios and other files, at most 10. A deleted message has none.
+    public var attachments: [Attachment]
     /// The change of the group that the message reports, or nil if there is none or the message is deleted.
     public var event: GroupEvent?
     /// The message that this one answers, or nil.
@@ -59,7 +59,7 @@ public struct Message: Sendable, Hashable, Identifiable {
     ///   - sender: The sender's profile.
     ///   - kind: The kind.
     ///   - content: The text, or nil for a deleted message.
-    ///   - attachment: The picture.
+    ///   - attachments: The files.
     ///   - event: The change of the group that the message reports.
     ///   - isRead: True if all other members have read it.
     ///   - createdAt: The time of sending.
@@ -69,7 +69,7 @@ public struct Message: Sendable, Hashable, Identifiable {
     ///   - isMine: True if this user sent it.
     public init(
         id: Message.ID, conversationID: Conversation.ID, seq: Int?, senderID: User.ID, sender: User? = nil,
-        kind: MessageKind = .text, content: String?, attachment: Attachment? = nil, event: GroupEvent? = nil,
+        kind: MessageKind = .text, content: String?, attachments: [Attachment] = [], event: GroupEvent? = nil,
         isRead: Bool = false, createdAt: Date = Date(), editedAt: Date? = nil, deletedAt: Date? = nil,
         delivery: Delivery = .sent, isMine: Bool = false
     ) {
@@ -80,7 +80,7 @@ public struct Message: Sendable, Hashable, Identifiable {
         self.sender = sender
         self.kind = kind
         self.content = content
-        self.attachment = attachment
+        self.attachments = attachments
         self.event = event
         self.isRead = isRead
         isDelivered = isRead
@@ -91,49 +91,14 @@ public struct Message: Sendable, Hashable, Identifiable {
         self.isMine = isMine
     }
 
-    /// A picture of a message.
-    public struct Attachment: Sendable, Hashable, Codable {
-        /// The https URL, at most 2,048 bytes. It is empty for an uploaded picture until it is sent, and does not show
-        /// one: call ``PictureLoader/picture(of:maxPixels:progress:)``.
-        public var url: String
-        /// The id of an uploaded picture, or nil for a picture elsewhere.
-        public var mediaID: String?
-        /// The MIME type, such as `image/jpeg`, at most 255 bytes.
-        public var mimeType: String?
-        /// The width in pixels.
-        public var width: Int?
-        /// The height in pixels.
-        public var height: Int?
-        /// The size of the file, in bytes.
-        public var bytes: Int?
-        /// A placeholder to show until the picture is loaded (``BlurHash``).
-        public var blurhash: String?
-        /// The picture's file on this device while the message waits in the outbox, nil otherwise.
-        public internal(set) var fileURL: URL?
+    /// The first of the attachments, or nil if there is none.
+    public var attachment: Attachment? { attachments.first }
 
-        /// Creates an attachment for a picture that is available at a URL.
-        public init(
-            url: String, mimeType: String? = nil, width: Int? = nil, height: Int? = nil, bytes: Int? = nil
-        ) {
-            self.url = url
-            self.mimeType = mimeType
-            self.width = width
-            self.height = height
-            self.bytes = bytes
-        }
-
-        /// Creates an attachment for an uploaded picture.
-        init(mediaID: String, mimeType: String, width: Int?, height: Int?, bytes: Int, blurhash: String?) {
-            self.init(url: "", mimeType: mimeType, width: width, height: height, bytes: bytes)
-            self.mediaID = mediaID
-            self.blurhash = blurhash
-        }
-
-        enum CodingKeys: String, CodingKey {
-            case url, width, height, bytes, blurhash
-            case mediaID = "media_id"
-            case mimeType = "mime_type"
-        }
+    /// The text to show beside the attachments, or nil if the message is deleted. It is the ``content``, or empty if that
+    /// is only the name of the first attachment: the server sets it for clients that do not know the kind.
+    public var caption: String? {
+        guard let attachment, attachment.kind != .image, content == attachment.name else { return content }
+        return ""
     }
 }
 

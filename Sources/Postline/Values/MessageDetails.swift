@@ -1,4 +1,4 @@
-/// The parts of a new message besides its text and picture: the message to answer, mentions, and data of the app.
+/// The parts of a new message besides its text and attachments: the message to answer, mentions, and data of the app.
 ///
 ///     try await chat.send("At noon, @bob?", details: MessageDetails(replyTo: message, mentions: [bob.id]))
 public struct MessageDetails: Sendable, Hashable {
@@ -40,6 +40,56 @@ public struct MessageDetails: Sendable, Hashable {
         if mentionsEveryone { params["mentions_everyone"] = true }
         if let data { params["data"] = .object(data) }
         if isCustom { params["kind"] = .string(MessageKind.custom.rawValue) }
+        return params
+    }
+    /// The params of `messages.send`, without a client id.
+    ///
+    /// - Parameter attachments: The attachments. Those that are not uploaded have neither an id nor a URL.
+    /// - Throws: ``PostlineError``: `not_sent` if the server does not have the message to answer yet; `invalid_params`
+    ///   for more than 10 attachments.
+    func params(
+        _ content: String, in conversationID: Conversation.ID, attachments: [Message.Attachment]
+    ) throws(PostlineError) -> [String: JSONValue] {
+        var params = try params()
+        params["conversation_id"] = .id(conversationID)
+        guard let first = attachments.first else {
+            params["content"] = .string(content)
+            return params
+        }
+        try Self.checkCount(of: attachments)
+        // Without a text the server takes the first name, for clients that do not know the kind.
+        if !content.isEmpty { params["content"] = .string(content) }
+        if !isCustom { params["kind"] = .string(first.kind.rawValue) }
+        let objects = try convertingErrors { try attachments.map { try StoreJSON.convert($0) as JSONValue } }
+        // All servers know a single attachment.
+        if objects.count == 1 { params["attachment"] = objects[0] } else { params["attachments"] = .array(objects) }
+        return params
+    }
+
+    /// - Throws: ``PostlineError``, `invalid_params`, for another number of attachments than a message may have.
+    static func checkCount(of attachments: [some Any]) throws(PostlineError) {
+        guard 1...10 ~= attachments.count else {
+            throw PostlineError(
+                .invalidParams,
+                "\"attachments\" must have 1 to 10 files (got \(attachments.count)): send the others in more messages.",
+                field: "attachments")
+        }
+    }
+}
+
+extension [String: JSONValue] {
+    /// The params of a new message without the URLs of uploaded files, which the server knows.
+    var withoutUploadedURLs: Self {
+        func stripped(_ attachment: JSONValue) -> JSONValue {
+            guard case .object(var members) = attachment, case .string? = members["media_id"] else { return attachment }
+            members["url"] = nil
+            return .object(members)
+        }
+        var params = self
+        params["attachment"] = params["attachment"].map(stripped)
+        if case .array(let attachments)? = params["attachments"] {
+            params["attachments"] = .array(attachments.map(stripped))
+        }
         return params
     }
 }

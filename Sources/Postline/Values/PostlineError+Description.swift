@@ -42,7 +42,7 @@ extension PostlineError: LocalizedError {
         case .notTrusted: "The server is not trusted, or is not a Postline server."
         case .storeUnusable: "The data on this device cannot be read or written. Check the free storage."
         case .notSent: "This message is not sent yet."
-        case .outboxFull: "Too many pictures wait to be sent. Try again when there is a connection."
+        case .outboxFull: "Too many files wait to be sent. Try again when there is a connection."
         default: message
         }
     }

@@ -99,7 +99,7 @@ public struct PostlineError: Error, Sendable, Hashable, Codable, CustomStringCon
         public static let storeUnusable: Self = "store_unusable"
         /// The server does not have the message yet, so it cannot be changed or answered.
         public static let notSent: Self = "not_sent"
-        /// Too many pictures wait in the outbox (``PictureLimits``).
+        /// Too many files wait in the outbox (``FileLimits``).
         public static let outboxFull: Self = "outbox_full"
     }
 }

@@ -12,8 +12,8 @@ public struct ScheduledMessage: Sendable, Hashable, Codable, Identifiable {
     public let kind: MessageKind
     /// The text.
     public let content: String
-    /// The picture, or nil if there is none.
-    public let attachment: Message.Attachment?
+    /// The pictures, videos, audios and other files, at most 10.
+    public let attachments: [Message.Attachment]
     /// The number of the message that it answers, or nil.
     public let replyToSeq: Int?
     /// The ids of the mentioned users.
@@ -27,6 +27,9 @@ public struct ScheduledMessage: Sendable, Hashable, Codable, Identifiable {
     /// The reason why the server refused to send it at its time, or nil while it waits.
     public let error: Refusal?
 
+    /// The first of the attachments, or nil if there is none.
+    public var attachment: Message.Attachment? { attachments.first }
+
     /// The reason why a message was not sent.
     public struct Refusal: Sendable, Hashable, Codable {
         /// The code of the error.
@@ -36,7 +39,7 @@ public struct ScheduledMessage: Sendable, Hashable, Codable, Identifiable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case id, kind, content, attachment, mentions, data, error
+        case id, kind, content, attachments, mentions, data, error
         case conversationID = "conversation_id"
         case dueAt = "due_at"
         case replyToSeq = "reply_to_seq"

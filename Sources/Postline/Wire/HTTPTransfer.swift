@@ -4,57 +4,77 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
-/// Uploads to and downloads from a picture store, over HTTP/1.1 on a separate connection. A cancellation of the task
+/// Uploads to and downloads from a store of files, over HTTP/1.1 on a separate connection. A cancellation of the task
 /// closes the connection.
 enum HTTPTransfer {
-    /// A response. The body is empty unless it is a picture.
+    /// A response. The body is empty unless it was to be read into memory.
     struct Response: Sendable {
         var status: Int
         var location: String?
+        /// The number of bytes of an upload that have arrived.
+        var uploadOffset: Int?
+        var isUploadComplete = false
         var body = Data()
     }
 
-    /// Uploads bytes and returns the status of the response.
+    /// Uploads a file from a byte on and returns the response.
     ///
-    /// - Throws: ``PostlineError``, `offline`, also after a minute without traffic.
+    /// - Parameter progress: Called with the uploaded part of the whole file.
+    /// - Throws: ``PostlineError``: `offline`, also after a minute without traffic; `invalid_params` if the file cannot
+    ///   be read.
     static func put(
-        _ bytes: Data, to url: URL, headers: [String: String],
-        progress: @escaping @Sendable (PictureProgress) -> Void = { _ in }
-    ) async throws -> Int {
-        try await exchange(.PUT, url, headers, body: bytes, maxBytes: 0, progress).status
+        _ content: FileContent, from offset: Int = 0, to url: URL, headers: [String: String],
+        progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }
+    ) async throws -> Response {
+        let body = try UploadBody(content, from: offset)
+        defer { body.close() }
+        var headers = headers
+        if offset > 0 { headers["Content-Range"] = "bytes \(offset)-\(body.end - 1)/\(body.end)" }
+        return try await exchange(.PUT, url, headers, body: body, reading: .head, progress)
     }
 
-    /// Downloads a picture, and follows at most three redirections.
+    /// Returns the state of an upload.
     ///
-    /// - Throws: ``PostlineError``: `offline`, also after a minute without traffic; `invalid_params` for a picture of
-    ///   more than `maxBytes`.
+    /// - Throws: ``PostlineError``, `offline`.
+    static func head(_ url: URL) async throws -> Response {
+        try await exchange(.HEAD, url, [:], body: nil, reading: .head) { _ in }
+    }
+
+    /// Downloads a file, and follows at most three redirections.
+    ///
+    /// - Parameter destination: The place for the body of a successful response.
+    /// - Throws: ``PostlineError``: `offline`, also after a minute without traffic; `invalid_params` for a file that is
+    ///   larger than the destination permits.
     static func get(
-        _ url: URL, maxBytes: Int, progress: @escaping @Sendable (PictureProgress) -> Void
+        _ url: URL, into destination: ResponseReader.Destination,
+        progress: @escaping @Sendable (TransferProgress) -> Void
     ) async throws -> Response {
         var url = url
+        var headers: [String: String] = [:]
+        if case .file(let file) = destination { headers = file.rangeHeaders }
         for _ in 0..<3 {
-            let response = try await exchange(.GET, url, [:], body: nil, maxBytes: maxBytes, progress)
+            let response = try await exchange(.GET, url, headers, body: nil, reading: destination, progress)
             guard 301...308 ~= response.status, let location = response.location,
                 let next = URL(string: location, relativeTo: url)?.absoluteURL,
                 next.scheme == "https" || next.scheme == url.scheme
             else { return response }
             url = next
         }
-        throw PostlineError(.unavailable, "The picture's URL is redirected more than three times.", isRetryable: true)
+        throw PostlineError(.unavailable, "The file's URL is redirected more than three times.", isRetryable: true)
     }
 
     private static func exchange(
-        _ method: HTTPMethod, _ url: URL, _ headers: [String: String], body: Data?, maxBytes: Int,
-        _ progress: @escaping @Sendable (PictureProgress) -> Void
+        _ method: HTTPMethod, _ url: URL, _ headers: [String: String], body: UploadBody?,
+        reading destination: ResponseReader.Destination, _ progress: @escaping @Sendable (TransferProgress) -> Void
     ) async throws -> Response {
         guard let host = url.host(), let scheme = url.scheme, ["http", "https"].contains(scheme) else {
-            throw PostlineError(.malformedAnswer, "The URL of the picture is not valid: it needs a host and https.")
+            throw PostlineError(.malformedAnswer, "The URL of the file is not valid: it needs a host and https.")
         }
         try Task.checkCancellation()
         var head = HTTPRequestHead(version: .http1_1, method: method, uri: target(of: url))
         head.headers.add(name: "Host", value: url.port.map { "\(host):\($0)" } ?? host)
         head.headers.add(name: "Connection", value: "close")
-        if let body { head.headers.add(name: "Content-Length", value: "\(body.count)") }
+        if let body { head.headers.add(name: "Content-Length", value: "\(body.end - body.offset)") }
         for (name, value) in headers where name.lowercased() != "content-length" {
             head.headers.add(name: name, value: value)
         }
@@ -79,11 +99,14 @@ enum HTTPTransfer {
             return try await withTaskCancellationHandler {
                 try await channel.eventLoop.submit { [head] in
                     guard channel.isActive else { throw ChannelError.eof }
-                    try channel.pipeline.syncOperations.addHandler(
-                        ResponseReader(response, readsBody: method == .GET, maxBytes: maxBytes, progress))
+                    try channel.pipeline.syncOperations.addHandler(ResponseReader(response, destination, progress))
                     // An error of the writes closes the channel, which fails the response.
                     channel.write(HTTPClientRequestPart.head(head), promise: nil)
-                    write(body ?? Data(), from: 0, to: channel, progress)
+                    if let body {
+                        write(body, from: body.offset, to: channel, response, progress)
+                    } else {
+                        channel.writeAndFlush(HTTPClientRequestPart.end(nil), promise: nil)
+                    }
                 }.get()
                 return try await response.futureResult.get()
             } onCancel: {
@@ -94,21 +117,28 @@ enum HTTPTransfer {
             response.fail(error)
             if let error = error as? PostlineError { throw error }
             try Task.checkCancellation()
-            throw PostlineError(.offline, "The picture could not be transferred: \(error)", isRetryable: true)
+            throw PostlineError(.offline, "The file could not be transferred: \(error)", isRetryable: true)
         }
     }
 
-    /// Writes the body in parts of 64 KiB, each once the previous one is written.
+    /// Writes the body in parts, each once the previous one is written.
     private static func write(
-        _ body: Data, from offset: Int, to channel: any Channel,
-        _ progress: @escaping @Sendable (PictureProgress) -> Void
+        _ body: UploadBody, from offset: Int, to channel: any Channel, _ response: EventLoopPromise<Response>,
+        _ progress: @escaping @Sendable (TransferProgress) -> Void
     ) {
-        guard offset < body.count else { return channel.writeAndFlush(HTTPClientRequestPart.end(nil), promise: nil) }
-        let end = min(offset + 65_536, body.count)
-        let part = ByteBuffer(bytes: body.dropFirst(offset).prefix(end - offset))
-        channel.writeAndFlush(HTTPClientRequestPart.body(.byteBuffer(part))).whenSuccess {
-            progress(PictureProgress(completedBytes: end, totalBytes: body.count))
-            write(body, from: end, to: channel, progress)
+        guard offset < body.end else { return channel.writeAndFlush(HTTPClientRequestPart.end(nil), promise: nil) }
+        let written = body.part(at: offset, on: channel.eventLoop).flatMap { part in
+            channel.writeAndFlush(HTTPClientRequestPart.body(.byteBuffer(part))).map { part.readableBytes }
+        }
+        written.whenSuccess { count in
+            progress(TransferProgress(completedBytes: offset + count, totalBytes: body.end))
+            write(body, from: offset + count, to: channel, response, progress)
+        }
+        written.whenFailure { error in
+            // The file could not be read. Otherwise the channel is closed already.
+            guard error is PostlineError else { return }
+            response.fail(error)
+            channel.close(promise: nil)
         }
     }
 
@@ -119,66 +149,5 @@ enum HTTPTransfer {
             let slash = text[authority...].firstIndex(of: "/")
         else { return "/" }
         return String(text[slash...].prefix { $0 != "#" })
-    }
-
-    private final class ResponseReader: ChannelInboundHandler {
-        typealias InboundIn = HTTPClientResponsePart
-
-        private let promise: EventLoopPromise<Response>
-        private let readsBody: Bool
-        private let maxBytes: Int
-        private let progress: @Sendable (PictureProgress) -> Void
-        private var response = Response(status: 0)
-        private var totalBytes: Int?
-
-        init(
-            _ promise: EventLoopPromise<Response>, readsBody: Bool, maxBytes: Int,
-            _ progress: @escaping @Sendable (PictureProgress) -> Void
-        ) {
-            self.promise = promise
-            self.readsBody = readsBody
-            self.maxBytes = maxBytes
-            self.progress = progress
-        }
-
-        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            switch unwrapInboundIn(data) {
-            case .head(let head) where head.status.code >= 200:
-                response.status = Int(head.status.code)
-                response.location = head.headers.first(name: "Location")
-                totalBytes = head.headers.first(name: "Content-Length").flatMap { Int($0) }
-                if !readsBody || response.status >= 300 { return finish(context) }
-                if let totalBytes, totalBytes > maxBytes { fail(tooLarge, context) }
-            case .head: break
-            case .body(let part):
-                response.body.append(contentsOf: part.readableBytesView)
-                if response.body.count > maxBytes { return fail(tooLarge, context) }
-                progress(PictureProgress(completedBytes: response.body.count, totalBytes: totalBytes))
-            case .end where response.status >= 200: finish(context)
-            case .end: break
-            }
-        }
-
-        private var tooLarge: PostlineError {
-            PostlineError(.invalidParams, "The picture has more than \(maxBytes) bytes.", field: "picture")
-        }
-
-        private func finish(_ context: ChannelHandlerContext) {
-            promise.succeed(response)
-            context.close(promise: nil)
-        }
-
-        private func fail(_ error: any Error, _ context: ChannelHandlerContext) {
-            promise.fail(error)
-            context.close(promise: nil)
-        }
-
-        func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-            if event is IdleStateHandler.IdleStateEvent { context.close(promise: nil) }
-        }
-
-        func errorCaught(context: ChannelHandlerContext, error: any Error) { fail(error, context) }
-
-        func channelInactive(context: ChannelHandlerContext) { promise.fail(ChannelError.eof) }
     }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A picture that the server expects, and the request to upload it (`media.create`).
+/// A file that the server expects, and the request to upload it (`media.create`).
 struct MediaUpload: Codable, Sendable {
     var id: String
     var upload: Target

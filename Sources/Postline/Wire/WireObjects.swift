@@ -60,6 +60,8 @@ struct WireMessage: Sendable, Codable {
     var kind: MessageKind
     var content: String?
     var attachment: Message.Attachment?
+    /// All attachments. Nil from a server that supports only one.
+    var attachments: [Message.Attachment]?
     var event: GroupEvent?
     var version: Int
     var createdAt: Date
@@ -71,13 +73,16 @@ struct WireMessage: Sendable, Codable {
     var mentionsEveryone: Bool?
     var data: [String: JSONValue]?
 
+    /// All attachments, also of a server that supports only one.
+    var allAttachments: [Message.Attachment] { attachments ?? attachment.map { [$0] } ?? [] }
+
     /// Returns true if another user sent it, and mentions this user or everyone.
     func mentions(_ userID: User.ID) -> Bool {
         senderID != userID && (mentionsEveryone == true || mentions?.contains(userID) == true)
     }
 
     enum CodingKeys: String, CodingKey {
-        case id, seq, kind, content, attachment, event, version, mentions, data
+        case id, seq, kind, content, attachment, attachments, event, version, mentions, data
         case conversationID = "conversation_id"
         case senderID = "sender_id"
         case clientID = "client_id"

@@ -15,11 +15,11 @@ final class AppDevice {
     /// Runs a body with a device, and deletes its folder at the end.
     static func with<Value: Sendable>(
         _ server: Server, legacyData: (any LegacyData)? = nil, secrets: (any SecretStore)? = nil,
-        pictureLimits: PictureLimits = PictureLimits(), _ body: @MainActor (AppDevice) async throws -> Value
+        fileLimits: FileLimits = FileLimits(), _ body: @MainActor (AppDevice) async throws -> Value
     ) async throws -> Value {
         let folder = FileManager.default.temporaryDirectory.appending(path: "postline-device-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
-        let device = try AppDevice(server, folder, legacyData, secrets, pictureLimits)
+        let device = try AppDevice(server, folder, legacyData, secrets, fileLimits)
         do {
             let value = try await body(device)
             await device.client.disconnect()
@@ -32,14 +32,14 @@ final class AppDevice {
 
     private init(
         _ server: Server, _ folder: URL, _ legacyData: (any LegacyData)?, _ secrets: (any SecretStore)?,
-        _ pictureLimits: PictureLimits
+        _ fileLimits: FileLimits
     ) throws {
         self.folder = folder
         self.server = server
         make = { isInBackground in
             try PostlineClient(
                 server: server, store: .file(in: folder), secrets: secrets, legacyData: legacyData,
-                isInBackground: isInBackground, pictureLimits: pictureLimits, logger: .quiet)
+                isInBackground: isInBackground, fileLimits: fileLimits, logger: .quiet)
         }
         client = try make(false)
     }

@@ -312,13 +312,13 @@ struct ClientDetailsTests {
                     "conversation": [
                         "pinned_seqs", "data", "unread_mentions", "is_marked_unread", "is_archived", "is_pinned",
                         "scheduled_count", "unsent_count",
-                    ], "message": ["reply_to", "mentions", "mentions_everyone", "data"],
+                    ], "message": ["reply_to", "mentions", "mentions_everyone", "data", "more_attachments"],
                     "member": ["last_delivered_seq"],
                 ] {
                     for column in columns { try database.execute(sql: "alter table \(table) drop column \(column)") }
                 }
                 try database.execute(
-                    sql: "drop table reaction; delete from grdb_migrations where identifier in ('6', '7')")
+                    sql: "drop table reaction; delete from grdb_migrations where identifier in ('6', '7', '8')")
             }
             // Without a connection the stored data is shown.
             try await alice.relaunch()

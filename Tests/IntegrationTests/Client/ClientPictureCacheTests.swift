@@ -26,8 +26,8 @@ struct ClientPictureCacheTests {
         try await withDevices { node, alice, bob in
             let (view, face) = (Data(picture(.gif, bytes: 90_000)), Data(picture(.jpeg, bytes: 20_000)))
             try await alice.client.setAvatar(face)
-            let attachment = try await alice.client.upload(view, for: .aliceBob)
-            try await alice.client.send("Look!", in: .aliceBob, attachment: attachment)
+            let attachment = try await alice.client.upload(OutgoingAttachment(view), for: .aliceBob)
+            try await alice.client.send("Look!", in: .aliceBob, attachments: [attachment])
             let chat = try await bob.client.loadedChat(with: .aliceBob)
             try await bob.waitUntil("her picture") { _ in
                 chat.messages.last?.content == "Look!" && chat.messages.last?.sender?.avatarURL != nil

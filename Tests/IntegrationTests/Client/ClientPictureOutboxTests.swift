@@ -15,10 +15,10 @@ import Testing
 struct ClientPictureOutboxTests {
     /// Runs a body with a node that keeps pictures of up to a mebibyte, and Alice's device.
     private func withDevice(
-        _ limits: PictureLimits = PictureLimits(), _ body: @MainActor (TestNode, AppDevice) async throws -> Void
+        _ limits: FileLimits = FileLimits(), _ body: @MainActor (TestNode, AppDevice) async throws -> Void
     ) async throws {
         try await withPictures { node, _ in
-            try await AppDevice.with(.node(node.port), pictureLimits: limits) { device in
+            try await AppDevice.with(.node(node.port), fileLimits: limits) { device in
                 try await device.signIn(.alice)
                 try await body(node, device)
             }
@@ -97,8 +97,11 @@ struct ClientPictureOutboxTests {
             let lock = try await node.database.connect()
             _ = try await lock.execute("begin; lock table public.messages in share row exclusive mode")
             try await app.request(
-                "sendPicture",
-                ["conversation": .string(Room.aliceBob), "text": "Pic killed", "bytes": .integer(50_000)])
+                "sendFiles",
+                [
+                    "conversation": .string(Room.aliceBob), "text": "Pic killed",
+                    "files": [["type": "image/gif", "begin": "GIF89a", "bytes": 50_000]],
+                ])
             let store = try DatabaseQueue(path: path.appending(path: "\(Person.alice.id).sqlite").path)
             try await eventually("the recorded upload") {
                 try await store.read {
@@ -138,9 +141,9 @@ struct ClientPictureOutboxTests {
             let address = try #require(URL(string: state == .expired ? url + "0" : url))
             try store.writeNow { writer in
                 var change = try #require(try writer.reader.changes().first)
-                change.upload = MediaUpload(
+                change.files[0].upload = MediaUpload(
                     id: mediaID, upload: .init(url: address, headers: ["Content-Type": "image/png"]))
-                if state == .removed { change.mediaID = mediaID }
+                if state == .removed { change.files[0].attachment.mediaID = mediaID }
                 #expect(try writer.update(change))
             }
             try store.close(erasing: false)
@@ -213,8 +216,8 @@ struct ClientPictureOutboxTests {
 
     @Test("bounds the pictures that wait, and refuses other files, with errors that name the picture")
     func bounds() async throws {
-        var limits = PictureLimits()
-        limits.waitingPictures = 2
+        var limits = FileLimits()
+        limits.waitingFiles = 2
         limits.waitingBytes = 5_000
         limits.pictureBytes = 4_000
         try await withDevice(limits) { _, device in
@@ -264,19 +267,19 @@ struct ClientPictureOutboxTests {
         try await withDevice { _, device in
             await device.client.disconnect()
             let id = try await device.client.send(picture: Data(picture(.png)), in: .aliceBob)
-            let pictures = OutboxPictures(folder: device.folder.appending(path: "\(Person.alice.id).sqlite.outbox"))
-            for name in ["old", "new"] { try await pictures.write(Data(), name) }
+            let pictures = OutboxFiles(folder: device.folder.appending(path: "\(Person.alice.id).sqlite.outbox"))
+            for name in ["old", "new"] { try Data().write(to: pictures.url(name)) }
             for name in ["old", id.rawValue] {
                 try FileManager.default.setAttributes(
                     [.modificationDate: Date(timeIntervalSinceNow: -4_000)], ofItemAtPath: pictures.url(name).path)
             }
             try await device.relaunch(inBackground: true)
             #expect(Set(try waitingFiles(device)) == ["new", id.rawValue])
-            let other = OutboxPictures(folder: device.folder.appending(path: "other"))
+            let other = OutboxFiles(folder: device.folder.appending(path: "other"))
             try pictures.moveAll(to: other)
             try pictures.moveAll(to: other)
             #expect(try waitingFiles(device).isEmpty)
-            #expect(try await other.read(id.rawValue) == Data(picture(.png)))
+            #expect(try other.content(id.rawValue, .file(0)).read() == Data(picture(.png)))
         }
     }
 }

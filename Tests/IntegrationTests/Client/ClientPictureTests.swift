@@ -31,11 +31,13 @@ struct ClientPictureTests {
         #expect(try await PictureAnswer.get(url).body == Array(face))
 
         let view = Data(picture(.png, bytes: 5_000))
-        let attachment = try await alice.client.upload(view, for: .aliceBob, width: 40, height: 30, blurhash: "L00")
+        var outgoing = OutgoingAttachment(view)
+        (outgoing.width, outgoing.height, outgoing.blurhash) = (40, 30, "L00")
+        let attachment = try await alice.client.upload(outgoing, for: .aliceBob)
         // The message waits in the outbox until there is a connection.
         await alice.client.disconnect()
         let own = try await alice.client.loadedChat(with: .aliceBob)
-        try await own.send("Look!", attachment: attachment)
+        try await own.send("Look!", attachments: [attachment])
         #expect(own.messages.last?.attachment == attachment)
         try alice.client.connect()
         let chat = try await bob.client.loadedChat(with: .aliceBob)
@@ -47,7 +49,7 @@ struct ClientPictureTests {
         #expect(try await PictureAnswer.get(address.absoluteString).body == Array(view))
         // It is sent once.
         try await alice.waitUntilLive()
-        try await own.send("Again", attachment: attachment)
+        try await own.send("Again", attachments: [attachment])
         try await alice.waitUntil("the refusal") { $0.refusedChanges.count == 1 }
         #expect(alice.client.refusedChanges[0].error.field == "attachment.media_id")
         await #expect {

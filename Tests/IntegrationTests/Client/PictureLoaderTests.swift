@@ -10,7 +10,7 @@ import Testing
 struct PictureLoaderTests {
     /// Runs a body with a server and a function that creates loaders on one folder.
     private func withLoader(
-        _ limits: PictureLimits = PictureLimits(),
+        _ limits: FileLimits = FileLimits(),
         urls: @escaping PictureURLBatcher.Fetch = { _ in [:] },
         _ body: (ScriptedPictureServer, URL, () -> PictureLoader) async throws -> Void
     ) async throws {
@@ -36,7 +36,7 @@ struct PictureLoaderTests {
             server.hold()
             let loader = makeLoader()
             let attachment = Message.Attachment(url: server.url("a"))
-            let progress = NIOLockedValueBox([PictureProgress]())
+            let progress = NIOLockedValueBox([TransferProgress]())
             try await withThrowingTaskGroup(of: Data.self) { group in
                 for size in 0..<20 {
                     group.addTask {
@@ -59,7 +59,7 @@ struct PictureLoaderTests {
 
     @Test("runs a bounded number of downloads at a time")
     func concurrency() async throws {
-        var limits = PictureLimits()
+        var limits = FileLimits()
         limits.concurrentDownloads = 2
         try await withLoader(limits) { server, _, makeLoader in
             let loader = makeLoader()
@@ -102,7 +102,7 @@ struct PictureLoaderTests {
 
     @Test("the disk cache is bounded, evicts the least recently used, and needs no connection")
     func diskBound() async throws {
-        var limits = PictureLimits()
+        var limits = FileLimits()
         limits.diskBytes = 4_000
         limits.memoryBytes = 0
         try await withLoader(limits) { server, folder, makeLoader in
@@ -133,7 +133,7 @@ struct PictureLoaderTests {
 
     @Test("the memory cache is bounded and can be emptied")
     func memoryBound() async throws {
-        var limits = PictureLimits()
+        var limits = FileLimits()
         limits.diskBytes = 0
         limits.memoryBytes = 2_500
         try await withLoader(limits) { server, _, makeLoader in
@@ -173,7 +173,9 @@ struct PictureLoaderTests {
 
     /// Returns a picture of a message, which needs a URL.
     private static func attachment(_ id: String) -> Message.Attachment {
-        Message.Attachment(mediaID: id, mimeType: "image/png", width: nil, height: nil, bytes: 1, blurhash: nil)
+        var attachment = Message.Attachment(url: "", mimeType: "image/png", bytes: 1)
+        attachment.mediaID = id
+        return attachment
     }
 
     @Test("requests of URLs during a request are joined into the next one")
@@ -237,7 +239,7 @@ struct PictureLoaderTests {
 
     @Test("refuses a picture over the limit, an error of the server, and one without a connection")
     func refused() async throws {
-        var limits = PictureLimits()
+        var limits = FileLimits()
         limits.pictureBytes = 5_000
         try await withLoader(limits) { server, folder, makeLoader in
             server.answer("large", (200, file(1, 5_001)))

@@ -1,5 +1,6 @@
 import BoundedWait
 import Foundation
+import Messaging
 import TestSupport
 import Testing
 
@@ -90,6 +91,43 @@ struct ChatTests {
                 try chat.endInput()
                 #expect(try await chat.exit() == 0)
             }
+        }
+    }
+
+    @Test("a file reaches the other chat, which saves it in a folder or by a name, and replaces nothing")
+    func files() async throws {
+        try await withPictures { node, _ in
+            let folder = FileManager.default.temporaryDirectory.appending(path: "postline-chat-\(UUID().uuidString)")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let alice = try chat(.alice, node)
+            let bob = try chat(.bob, node)
+            defer {
+                alice.signal(SIGKILL)
+                bob.signal(SIGKILL)
+            }
+            for (chat, other) in [(alice, "bob"), (bob, "alice")] {
+                try chat.type("/open \(other)")
+                try await chat.waitForOutput("* in “")
+            }
+            let plan = Data(picture(.pdf, bytes: 20_000))
+            let path = folder.appending(path: "The plan.pdf").path
+            try plan.write(to: URL(filePath: path))
+            try alice.type("/file \"\(path)\" Read it")
+            try await bob.waitForOutput("Alice Moreau: Read it")
+            try await bob.waitForOutput("      [a file, The plan.pdf, 19 KB]")
+            try bob.type("/save \"\(folder.path)/copy.pdf\"")
+            try await bob.waitForOutput("* Saved as \(folder.path)/copy.pdf.")
+            #expect(try Data(contentsOf: folder.appending(path: "copy.pdf")) == plan)
+            try bob.type("/save \(folder.path)")
+            try await bob.waitForOutput("* Saved as \(folder.path)/2 The plan.pdf.")
+            #expect(try Data(contentsOf: folder.appending(path: "2 The plan.pdf")) == plan)
+            try bob.type("/save \(folder.path)/copy.pdf")
+            try await bob.waitForOutput("! \(folder.path)/copy.pdf exists: choose another name.")
+            try alice.type("/file \(folder.path)/missing.pdf")
+            try await alice.waitForOutput("! The file cannot be read: missing.pdf.")
+            try alice.type("/image \(folder.path)")
+            try await alice.waitForOutput("cannot be read: \(folder.lastPathComponent).")
         }
     }
 

@@ -51,7 +51,12 @@ extension ClientProcess {
                     from conversation_members o join user_profiles p on p.id = o.user_id
                     where o.conversation_id = c.id),
                 'messages', (select coalesce(jsonb_agg(jsonb_build_object(
-                    'seq', x.seq, 'sender', x.sender_id, 'content', x.content, 'deleted', x.deleted_at is not null,
+                    'seq', x.seq, 'sender', x.sender_id, 'kind', x.kind, 'content', x.content,
+                    'attachments', (select coalesce(jsonb_agg(jsonb_build_object(
+                            'name', a.value -> 'name', 'mime_type', a.value -> 'mime_type',
+                            'bytes', a.value -> 'bytes', 'duration_ms', a.value -> 'duration_ms') order by a.place), '[]')
+                        from jsonb_array_elements(app.attachments(x.attachment)) with ordinality a (value, place)),
+                    'deleted', x.deleted_at is not null,
                     'edited', x.edited_at is not null, 'delivery', 'sent',
                     'reply_to', (select jsonb_build_object('seq', q.seq, 'content', left(q.content, 100))
                         from messages q where q.conversation_id = x.conversation_id and q.seq = x.reply_to_seq),

@@ -15,15 +15,19 @@ struct ScenarioRun {
     private let library: ClientProcess.Library
     private var node: ServeProcess
     private let ports: (line: Int, http: Int)
+    /// The folder of the node's files.
+    private let mediaFolder: URL
     private var devices: [String: Device] = [:]
     private var values: [String: JSONValue]
 
     /// Runs all steps of a scenario against a new node.
     static func run(_ steps: [JSONValue], with library: ClientProcess.Library, on database: TestDatabase) async throws {
         let ports = (line: try await unusedPort(), http: try await unusedPort())
+        let mediaFolder = FileManager.default.temporaryDirectory.appending(path: "postline-media-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: mediaFolder) }
         var run = ScenarioRun(
-            database: database, library: library, node: try await start(database, ports), ports: ports,
-            values: namedValues)
+            database: database, library: library, node: try await start(database, ports, mediaFolder), ports: ports,
+            mediaFolder: mediaFolder, values: namedValues)
         for (index, step) in steps.enumerated() {
             do {
                 try await run.perform(step)
@@ -44,10 +48,16 @@ struct ScenarioRun {
         "alps": .string(Room.alps), "alice-bob": .string(Room.aliceBob), "alice-carol": .string(Room.aliceCarol),
     ].merging(Person.allCases.map { ($0.rawValue, .string($0.id)) }) { $1 }
 
-    private static func start(_ database: TestDatabase, _ ports: (line: Int, http: Int)) async throws -> ServeProcess {
+    private static func start(
+        _ database: TestDatabase, _ ports: (line: Int, http: Int), _ mediaFolder: URL
+    ) async throws -> ServeProcess {
         try await ServeProcess.start(
             database, port: ports.line,
-            environment: ["POSTLINE_HTTP_PORT": "\(ports.http)", "POSTLINE_RATE_LIMITS": "off"])
+            environment: [
+                "POSTLINE_HTTP_PORT": "\(ports.http)", "POSTLINE_RATE_LIMITS": "off",
+                "POSTLINE_MEDIA_DIR": mediaFolder.path, "POSTLINE_MEDIA_URL": "http://127.0.0.1:\(ports.http)",
+                "POSTLINE_MEDIA_MIN_FREE_BYTES": "0",
+            ])
     }
 
     private mutating func perform(_ step: JSONValue) async throws {
@@ -79,7 +89,7 @@ struct ScenarioRun {
         } else if name("node") == "kill" {
             try await node.kill()
         } else if name("node") == "start" {
-            node = try await Self.start(database, ports)
+            node = try await Self.start(database, ports, mediaFolder)
         } else if let device = name("equal") {
             try await waitUntilEqual(device)
         } else {

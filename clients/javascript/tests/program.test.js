@@ -93,7 +93,9 @@ function contents({ conversations }, id) {
 }
 
 /** The members of a message that has no details, and of a conversation that has none. */
-const noDetails = { reply_to: null, mentions: [], mentions_everyone: false, data: null, reactions: [] }
+const noDetails = {
+  kind: 'text', attachments: [], reply_to: null, mentions: [], mentions_everyone: false, data: null, reactions: [],
+}
 const noSettings = {
   unread_mentions: 0, is_marked_unread: false, is_archived: false, is_pinned: false, pinned_seqs: [], data: null,
 }

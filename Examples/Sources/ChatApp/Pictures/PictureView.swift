@@ -44,7 +44,7 @@ struct PictureView: View {
 
     private func load() async throws {
         if let blurhash = attachment.blurhash { placeholder = await Image.placeholder(blurhash) }
-        let (parts, part) = AsyncStream<PictureProgress>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        let (parts, part) = AsyncStream<TransferProgress>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let pictures = client.pictures
         async let file = {
             defer { part.finish() }

@@ -47,6 +47,10 @@ const requests = {
     const { seq } = await lastMessage(conversation)
     return { client_id: await client.chat(conversation).send(text, { reply_to_seq: seq, mentions }) }
   },
+  sendFiles: async ({ conversation, files, text }) => {
+    const options = text ? { content: text } : {}
+    return { client_id: await client.chat(conversation).sendFiles(files.map(file), options) }
+  },
   react: async ({ conversation, emoji, is_set = true }) => {
     await client.chat(conversation).react(await lastMessage(conversation), emoji, is_set)
   },
@@ -64,6 +68,11 @@ const requests = {
     await loadMessages()
     return state()
   },
+}
+
+/** Returns a file to send: how it begins, and then as many characters as it is long. */
+function file({ type, bytes, begin = '', name, duration_ms }) {
+  return { blob: new Blob([begin, 'x'.repeat(bytes - begin.length)], { type }), type, name, duration_ms }
 }
 
 /** Runs an action again while the node is unreachable. */
@@ -145,15 +154,18 @@ function state() {
 function person({ id, full_name = null, bio = null }) { return { id, full_name, bio } }
 
 function message({ seq, sender_id, content, deleted_at, edited_at, delivery, reactions: { counts, own }, ...shown }) {
-  const { reply_to, mentions, mentions_everyone, data } = shown
+  const { reply_to, mentions, mentions_everyone, data, kind, attachments } = shown
   return {
-    seq, sender: sender_id, content, deleted: deleted_at !== null, edited: edited_at !== null,
+    seq, sender: sender_id, kind, content,
+    attachments: attachments.map(attachment), deleted: deleted_at !== null, edited: edited_at !== null,
     delivery: delivery === 'queued' ? 'pending' : delivery,
     reply_to: reply_to && { seq: reply_to.seq, content: reply_to.content }, mentions: mentions.toSorted(),
     mentions_everyone, data,
     reactions: Object.keys(counts).sort().map((emoji) => ({ emoji, count: counts[emoji], own: own.includes(emoji) })),
   }
 }
+
+function attachment({ name, mime_type, bytes, duration_ms }) { return { name, mime_type, bytes, duration_ms } }
 
 async function respond(line) {
   let id = null
@@ -164,7 +176,8 @@ async function respond(line) {
     await client.ready
     const result = await requests[request.do](request)
     // Most actions have no result, and some return what the row of the table does not have.
-    return { id, result: ['open', 'createGroup', 'send', 'reply', 'state'].includes(request.do) ? result : {} }
+    const names = ['open', 'createGroup', 'send', 'sendFiles', 'reply', 'state']
+    return { id, result: names.includes(request.do) ? result : {} }
   } catch (error) {
     const code = error instanceof PostlineError ? error.code : 'invalid_request'
     if (!(error instanceof PostlineError)) console.error(error)

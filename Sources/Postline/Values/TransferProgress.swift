@@ -1,8 +1,8 @@
-/// The progress of a picture's download or upload.
-public struct PictureProgress: Sendable, Hashable {
+/// The progress of a download or upload.
+public struct TransferProgress: Sendable, Hashable {
     /// The number of bytes that are transferred.
     public let completedBytes: Int
-    /// The size of the picture in bytes, or nil if the server does not report it.
+    /// The number of all bytes, or nil if the server does not report it.
     public let totalBytes: Int?
 
     /// The transferred part, from 0 to 1, or nil if the size is unknown.
