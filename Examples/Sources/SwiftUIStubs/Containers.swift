@@ -68,6 +68,12 @@ public struct ForEach<Content: View>: DrawnView {
     where Data.Element: Identifiable {}
 }
 
+extension ForEach {
+    public init<Data: RandomAccessCollection, ID: Hashable>(
+        _ data: Data, id: KeyPath<Data.Element, ID>, @ViewBuilder content: @escaping (Data.Element) -> Content
+    ) {}
+}
+
 public struct NavigationStack<Root: View>: DrawnView {
     public init(@ViewBuilder root: () -> Root) {}
     public init<Data>(path: Binding<Data>, @ViewBuilder root: () -> Root)

@@ -18,6 +18,10 @@ extension View {
     public func alert(
         _ title: some StringProtocol, isPresented: Binding<Bool>, @ViewBuilder actions: () -> some View
     ) -> some View { self }
+    public func fileImporter(
+        isPresented: Binding<Bool>, allowedContentTypes: [UTType], allowsMultipleSelection: Bool,
+        onCompletion: @escaping (Result<[URL], any Error>) -> Void
+    ) -> some View { self }
     public func contextMenu(@ViewBuilder menuItems: () -> some View) -> some View { self }
     public func swipeActions(@ViewBuilder content: () -> some View) -> some View { self }
 }

@@ -82,3 +82,11 @@ public struct PhotosPicker<Label: View>: DrawnView {
 public struct PHPickerFilter: Sendable {
     public static let images = PHPickerFilter()
 }
+
+public struct ShareLink<Label: View>: DrawnView {
+    public init(item: URL, @ViewBuilder label: () -> Label) {}
+}
+
+public struct UTType: Sendable {
+    public static let item = UTType()
+}

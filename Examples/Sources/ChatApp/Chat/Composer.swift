@@ -4,11 +4,12 @@ import Postline
 #if canImport(SwiftUI)
 import PhotosUI
 import SwiftUI
+import UniformTypeIdentifiers
 #else
 import SwiftUIStubs
 #endif
 
-/// The field for a new message, with its draft and a picture.
+/// The field for a new message, with its draft, a picture and files.
 struct Composer: View {
     let chat: Chat
     /// The message to answer.
@@ -17,6 +18,8 @@ struct Composer: View {
     @State private var text: String
     @State private var selection: PhotosPickerItem?
     @State private var picture: Data?
+    @State private var isChoosingFiles = false
+    @State private var files: [URL] = []
 
     init(chat: Chat, replyTo: Binding<Message?>, problem: Binding<String?>) {
         self.chat = chat
@@ -43,6 +46,12 @@ struct Composer: View {
         }
         .padding()
         .task(id: selection) { await loadSelection() }
+        .fileImporter(isPresented: $isChoosingFiles, allowedContentTypes: [.item], allowsMultipleSelection: true) {
+            switch $0 {
+            case .success(let chosen): files += chosen
+            case .failure(let error): problem = error.localizedDescription
+            }
+        }
     }
 
     private var field: some View {
@@ -53,13 +62,17 @@ struct Composer: View {
                 Button("Remove the picture", systemImage: "photo.badge.checkmark") { picture = nil }
                     .labelStyle(.iconOnly)
             }
+            Button("Add files", systemImage: "paperclip") { isChoosingFiles = true }.labelStyle(.iconOnly)
+            if !files.isEmpty {
+                Button("Remove \(files.count) files", systemImage: "xmark.circle") { files = [] }.labelStyle(.iconOnly)
+            }
             TextField("Message", text: $text, axis: .vertical)
                 .font(.body)
                 .lineLimit(1...5)
                 .task(id: text) { await attempt($problem) { try await chat.setDraft(text) } }
             AsyncButton("Send", systemImage: "arrow.up.circle.fill", problem: $problem) { try await send() }
                 .labelStyle(.iconOnly)
-                .disabled(text.isEmpty && picture == nil)
+                .disabled(text.isEmpty && picture == nil && files.isEmpty)
         }
         .font(.title2)
     }
@@ -67,22 +80,32 @@ struct Composer: View {
     private var mentions: Mentions { Mentions(conversation: chat.conversation) }
 
     private func send() async throws {
-        let (content, file, answered) = (text, picture, replyTo)
+        let (content, image, chosen, answered) = (text, picture, files, replyTo)
         let details = mentions.details(of: content, replyTo: answered)
-        (text, picture, replyTo) = ("", nil, nil)
+        let attachments = attachments
+        (text, picture, files, replyTo) = ("", nil, [], nil)
         do {
-            if let file {
-                let size = Image.size(of: file)
-                try await chat.send(
-                    picture: file, text: content, width: size?.width, height: size?.height, details: details)
-            } else {
+            if attachments.isEmpty {
                 try await chat.send(content, details: details)
+            } else {
+                try await chosen.withAccess {
+                    try await chat.send(attachments: attachments, text: content, details: details)
+                }
             }
         } catch {
-            // The store could not be written, as on a full disk.
-            (text, picture, replyTo) = (content, file, answered)
+            // A file is too large, for example, or the disk is full.
+            (text, picture, files, replyTo) = (content, image, chosen, answered)
             throw error
         }
+    }
+
+    private var attachments: [OutgoingAttachment] {
+        let pictures = [picture].compactMap(\.self).map { picture in
+            var attachment = OutgoingAttachment(picture)
+            if let size = Image.size(of: picture) { (attachment.width, attachment.height) = size }
+            return attachment
+        }
+        return pictures + files.map { OutgoingAttachment(contentsOf: $0) }
     }
 
     private func loadSelection() async {

@@ -14,7 +14,6 @@ struct MessageBubble: View {
     var reply: (@MainActor () -> Void)?
     var showsSender = false
     @State private var isEditing = false
-    @State private var isShowingPicture = false
     @State private var problem: String?
 
     var body: some View {
@@ -44,18 +43,11 @@ struct MessageBubble: View {
     @ViewBuilder private var content: some View {
         VStack(alignment: .leading) {
             if let quote = message.replyTo { QuoteView(quote) }
-            if let attachment = message.attachment {
-                PictureView(client: client, attachment: attachment)
-                    .onTapGesture { isShowingPicture = true }
-                    .accessibilityAddTraits(.isButton)
-                    .fullScreen(isPresented: $isShowingPicture) {
-                        PictureScreen(client: client, attachment: attachment)
-                    }
-            }
-            if message.content != "" {
-                Text(message.content ?? "Message deleted")
+            ForEach(message.attachments, id: \.self) { AttachmentView(client: client, attachment: $0) }
+            if message.caption != "" {
+                Text(message.caption ?? "Message deleted")
                     .foregroundStyle(message.isMine ? Color.white : Color.primary)
-                    .accessibilityLabel("\(message.isMine ? "You" : sender): \(message.content ?? "message deleted")")
+                    .accessibilityLabel("\(message.isMine ? "You" : sender): \(message.caption ?? "message deleted")")
             }
         }
         .padding(10)

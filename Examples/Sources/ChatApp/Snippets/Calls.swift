@@ -54,6 +54,24 @@ struct Calls {
         try await client.pin(message)
     }
 
+    func sendVoiceMessage(in chat: Chat, _ recording: URL, _ loudness: [UInt8]) async throws {
+        var voice = OutgoingAttachment(contentsOf: recording, name: "Voice message.m4a")
+        (voice.duration, voice.waveform) = (.seconds(12), loudness)
+        try await chat.send(attachments: [voice])
+    }
+
+    func scheduleFile(_ file: URL, in id: Conversation.ID, at time: Date) async throws {
+        let contract = try await client.upload(OutgoingAttachment(contentsOf: file), for: id)
+        try await client.schedule("The contract", in: id, at: time, attachments: [contract])
+    }
+
+    func saveFiles(of message: Message, in folder: URL) async throws {
+        for attachment in message.attachments {
+            let file = folder.appending(path: attachment.suggestedFilename)
+            try await client.download(attachment, to: file) { print($0.fractionCompleted ?? 0) }
+        }
+    }
+
     func sendPoll(in chat: Chat) async throws {
         let poll: [String: JSONValue] = ["question": "When?", "options": ["noon", "one"]]
         try await chat.send("A poll: When?", details: MessageDetails(data: poll, isCustom: true))
