@@ -1,4 +1,5 @@
 public import Foundation
+import Foundations
 
 /// Uploads without the outbox, and downloads to files.
 extension PostlineClient {
@@ -37,7 +38,10 @@ extension PostlineClient {
         progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }
     ) async throws(PostlineError) -> String {
         let created: MediaUpload = try await call("media.create", params)
+        var backoff = Backoff.reconnect
         for attempt in 0..<3 {
+            let wait = backoff.next()
+            if attempt > 0 { try await convertingErrors { try await Task.sleep(for: wait) } }
             do throws(PostlineError) {
                 let upload = FileUpload(content: content, upload: created, hasBegun: attempt > 0)
                 let outcome = try await convertingErrors { try await upload.run(progress: progress) }

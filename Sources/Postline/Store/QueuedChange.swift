@@ -27,6 +27,9 @@ struct QueuedChange: Sendable {
         /// Saves the fields of the user's own data that are still empty.
         case fill = "me.fill"
 
+        /// The methods of new messages as an SQL list.
+        static let messages = "('\(Self.send.rawValue)', '\(Self.sendFiles.rawValue)')"
+
         /// The methods as an SQL list. Changes that a newer version of the app queued wait for that version.
         static let list = "(" + allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ") + ")"
     }

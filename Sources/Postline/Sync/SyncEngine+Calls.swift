@@ -55,7 +55,7 @@ extension SyncEngine {
     /// Waits until the outbox has no pending changes, at most for `limit`.
     func drainOutbox(atMost limit: Duration) async throws {
         let end = ContinuousClock.now + limit
-        while isReady, ContinuousClock.now < end, try await !store.read({ try $0.pendingQueueKeys().isEmpty }) {
+        while isReady, ContinuousClock.now < end, try await !store.read({ try $0.pendingQueues().isEmpty }) {
             try await Task.sleep(for: .milliseconds(20))
         }
     }

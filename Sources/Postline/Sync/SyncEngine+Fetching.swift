@@ -109,12 +109,12 @@ extension SyncEngine {
 
     /// Sends the changes that are pending now, and returns when each queue is empty or cannot be sent.
     private func sendPending(_ connection: LineConnection) async throws {
-        let queueKeys = try await store.read { try $0.pendingQueueKeys() }
+        let queues = try await store.read { try $0.pendingQueues() }
         await withTaskGroup(of: Void.self) { group in
-            for (index, queueKey) in queueKeys.enumerated() {
+            for (index, queue) in queues.enumerated() {
                 // As many at a time as the outbox of a live connection sends.
                 if index >= 16 { await group.next() }
-                group.addTask { await self.sendQueue(queueKey, connection) }
+                group.addTask { await self.sendQueue(queue, connection) }
             }
         }
     }

@@ -1,30 +1,30 @@
 import Foundations
 
-/// Sending the outbox, with one queue for each conversation and one for the user's own data.
+/// Sending the outbox, with two queues for each conversation and one for the user's own data.
 extension SyncEngine {
     /// Sends pending changes until the task ends. Queues are sent concurrently, the changes of a queue in order.
     func sendOutbox(_ connection: LineConnection) async {
-        await withTaskGroup(of: String.self) { group in
-            var busy: Set<String> = []
+        await withTaskGroup(of: OutboxQueue?.self) { group in
+            var busy: Set<OutboxQueue> = []
             group.addTask { [outboxSignal] in
                 await outboxSignal.wait()
-                return ""
+                return nil
             }
             while let ended = await group.next(), !Task.isCancelled {
-                if ended.isEmpty {
+                if let ended {
+                    busy.remove(ended)
+                } else {
                     group.addTask { [outboxSignal] in
                         await outboxSignal.wait()
-                        return ""
+                        return nil
                     }
-                } else {
-                    busy.remove(ended)
                 }
                 try? await endDiscardedUploads()
-                let queueKeys = (try? await store.read { try $0.pendingQueueKeys() }) ?? []
-                for queueKey in queueKeys where busy.count < 16 && busy.insert(queueKey).inserted {
+                let queues = (try? await store.read { try $0.pendingQueues() }) ?? []
+                for queue in queues where busy.count < 16 && busy.insert(queue).inserted {
                     group.addTask {
-                        await self.sendQueue(queueKey, connection)
-                        return queueKey
+                        await self.sendQueue(queue, connection)
+                        return queue
                     }
                 }
             }
@@ -33,11 +33,11 @@ extension SyncEngine {
     }
 
     /// Sends the pending changes of one queue. A refused change stays in the outbox and does not block the next.
-    func sendQueue(_ queueKey: String, _ connection: LineConnection) async {
+    func sendQueue(_ queue: OutboxQueue, _ connection: LineConnection) async {
         var backoff = Backoff.reconnect
         while !Task.isCancelled {
             do {
-                guard let change = try await store.read({ try $0.nextChange(queueKey: queueKey) }) else { return }
+                guard let change = try await store.read({ try $0.nextChange(of: queue) }) else { return }
                 do {
                     let answer = try await perform(change, connection)
                     try await store.write { writer in

@@ -104,7 +104,7 @@ extension SyncEngine {
             return
         }
         let (answer, isSent) = try await store.read { reader in
-            (try reader.lastFetchAnswer, try reader.pendingQueueKeys().isEmpty)
+            (try reader.lastFetchAnswer, try reader.pendingQueues().isEmpty)
         }
         let isAnswered = answer >= request.number
         if isAnswered || ContinuousClock.now - request.sentAt > .seconds(10) {

@@ -235,7 +235,7 @@ struct ClientFileTests {
         }
     }
 
-    @Test("discarding a message ends its upload, and the next message is sent")
+    @Test("an upload delays the next message but no read mark, and discarding its message ends it")
     func discarded() async throws {
         try await withDevice { node, device in
             try await ScriptedPictureServer.with { server in
@@ -261,6 +261,10 @@ struct ClientFileTests {
                     Issue.record("\(waiting.delivery)")
                     return
                 }
+                let last = try #require(chat.messages.last { $0.seq != nil })
+                try await device.client.react(to: last, with: "👍")
+                try await device.waitUntil("the sent reaction") { $0.pendingChangeCount == 2 }
+                #expect(server.openCount == 1 && chat.messages.last?.delivery.isQueued == true)
                 try await device.client.discardChange(change)
                 try await eventually("the end of the upload") { server.openCount == 0 }
                 try await device.waitUntil("an empty outbox") { $0.pendingChangeCount == 0 }
