@@ -27,6 +27,7 @@ extension Target.Dependency {
     static let logging = product(name: "Logging", package: "swift-log")
     static let metrics = product(name: "Metrics", package: "swift-metrics", condition: server)
     static let nio = product(name: "NIOCore", package: "swift-nio")
+    static let nioEmbedded = product(name: "NIOEmbedded", package: "swift-nio")
     static let nioHTTP1 = product(name: "NIOHTTP1", package: "swift-nio")
     static let nioPosix = product(name: "NIOPosix", package: "swift-nio")
     static let nioSSL = product(name: "NIOSSL", package: "swift-nio-ssl")
@@ -253,7 +254,7 @@ let package = Package(
                 "Accounts", "ChangeFeed", "Foundations", "Gateway", "HTTPServing", "LineClient", "LineServer", "Media",
                 "Messaging",
                 "Outbound", "Outbox", "PrivatePostgres", "Schema", "TestSupport", "WireProtocol", "Commands",
-                .argumentParser, .logging, .nio, .nioHTTP1, .nioPosix,
+                .argumentParser, .logging, .nio, .nioEmbedded, .nioHTTP1, .nioPosix,
             ], exclude: ["Fixtures"]),
         tests(
             "IntegrationTests",

@@ -127,7 +127,15 @@ final class EventStreamFraming: ChannelDuplexHandler {
 
     /// Returns the beginning of an event for the beginning of a Changes.
     private func event(_ changes: ByteBuffer, _ context: ChannelHandlerContext) -> [ByteBuffer] {
-        guard let head = ChangesHead(changes) else { return skip(changes) }
+        guard let head = ChangesHead(changes) else {
+            // Skipped changes would be lost: the id of the next event includes them.
+            closeSoon(context)
+            let goodbye: JSONObject = [
+                "code": .string("unavailable"), "reconnect": .bool(true),
+                "message": .string("Open the stream again with the last event's id."),
+            ]
+            return [Self.namedEvent("goodbye", .object(goodbye))] + skip(changes)
+        }
         if head.hasMore { openSync(context, cursor: head.cursor) }
         var start = ByteBuffer(string: "id: \(id(head.cursor))\ndata: ")
         let data = eventData(changes, ByteBuffer())
@@ -230,14 +238,15 @@ private struct ChangesHead {
     let cursor: String
     let hasMore: Bool
 
+    /// Nil if the buffer does not have the whole cursor. It is long if many transactions are in progress.
     init?(_ changes: ByteBuffer) {
-        let head = String(decoding: changes.readableBytesView.prefix(512), as: UTF8.self)
         let opening = #"{"cursor":""#
-        guard head.hasPrefix(opening) else { return nil }
-        let rest = head.dropFirst(opening.count)
-        guard let end = rest.firstIndex(of: "\"") else { return nil }
-        cursor = String(rest[..<end])
-        hasMore = ["true", "false"].contains { rest[end...].hasPrefix(#"","reset":\#($0),"more":true"#) }
+        guard let rest = changes.droppingPrefix(opening)?.readableBytesView,
+            let end = rest.firstIndex(of: UInt8(ascii: "\""))
+        else { return nil }
+        cursor = String(decoding: rest[..<end], as: UTF8.self)
+        let flags = String(decoding: rest[end...].prefix(40), as: UTF8.self)
+        hasMore = ["true", "false"].contains { flags.hasPrefix(#"","reset":\#($0),"more":true"#) }
     }
 }
 
