@@ -2019,9 +2019,8 @@ begin
     elsif not coalesce(environment in ('production', 'sandbox'), true) then
         perform app.refuse_param('environment', '"environment" must be "production" or "sandbox".');
     end if;
-    -- An unknown language costs a translation, not the pushes.
     return ('{"id":"' || app.register_device(
-                platform, token, coalesce(environment, 'production'), app.language_tag(locale)) || '"}')::json;
+                platform, token, coalesce(environment, 'production'), locale) || '"}')::json;
 end
 $$;
 
@@ -7447,7 +7446,7 @@ begin
          where d.platform = register_device.platform and d.token = register_device.token and d.user_id <> me;
         insert into app.devices as d (user_id, session_id, platform, token, environment, locale)
         values (me, session, register_device.platform, register_device.token, register_device.environment,
-                register_device.locale)
+                app.language_tag(register_device.locale))
         on conflict on constraint devices_one_token do update
            set session_id = excluded.session_id, environment = excluded.environment, locale = excluded.locale,
                registered_at = pg_catalog.now()
@@ -8098,6 +8097,7 @@ declare
     message public.messages;
     pinned bigint[];
 begin
+    is_pinned := coalesce(is_pinned, true);
     select m.* into message from public.messages m
      where m.conversation_id = set_pin.conversation_id and m.seq = set_pin.seq;
     select coalesce(c.pinned_seqs, '{}') into pinned from public.conversations c where c.id = set_pin.conversation_id;

@@ -75,6 +75,10 @@ select is(tests.devices_of('bob'), 'none', 'a token belongs only to the user who
 select tests.register('carol', 'a token that is long', 'webhook');
 select is(tests.devices_of('carol'), 'apns b1, webhook s long',
     'a user sees its own devices with the ends of their tokens');
+select tests.as('bob', $$app.register_device('apns', 'bob''s', 'production', repeat('x', 30000000))$$);
+select is((select coalesce(locale, 'none') from app.devices where token = 'bob''s'), 'none',
+    'a locale that is no language tag is not stored');
+delete from app.devices where token = 'bob''s';
 select is(tests.field_of('bob', $$select api.register_device('pager', 'x')$$), 'PL001 platform',
     'rejects an unknown platform');
 select is(tests.field_of('bob', $$select api.register_device('apns', '')$$), 'PL001 token', 'rejects an empty token');

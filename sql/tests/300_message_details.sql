@@ -264,7 +264,8 @@ language sql as $$
 $$;
 select is(pg_temp.pin(who, room, seq, pinned), answer, format('%s pins %s %s: %s', who, room, seq, pinned))
   from (values
-    ('alice', 'group', 2, true, '[2]'), ('alice', 'group', 5, true, '[5, 2]'), ('alice', 'group', 2, true, '[5, 2]'),
+    ('alice', 'group', 2, null, '[2]'), ('alice', 'group', 2, null, '[2]'),
+    ('alice', 'group', 5, true, '[5, 2]'), ('alice', 'group', 2, true, '[5, 2]'),
     ('alice', 'group', 5, false, '[2]'), ('bob', 'direct', 2, true, '[2]'),
     ('carol', 'group', 3, true, 'PL007 Only the owner and admins of a group can pin messages.'),
     ('carol', 'group', 2, false, 'PL007 Only the owner and admins of a group can pin messages.'),

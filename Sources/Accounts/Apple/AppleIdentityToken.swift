@@ -7,7 +7,7 @@ struct AppleIdentityToken {
     let claims: TokenClaims
     let nonce: String?
 
-    /// The email address in lower case, or nil if Apple has not verified it.
+    /// The email address in lower case. Nil if Apple has not verified it, or it has a NUL, which PostgreSQL cannot store.
     let email: String?
 
     /// - Throws: `InvalidClaim` if a claim is missing or has another type.
@@ -17,7 +17,7 @@ struct AppleIdentityToken {
         // Apple also writes this boolean as a string.
         let isVerified = (try? claims.bool("email_verified")) ?? ((try? claims.string("email_verified")) == "true")
         let address = try claims.string("email")?.lowercasedASCII
-        email = isVerified ? address : nil
+        email = isVerified && address?.utf8.contains(0) == false ? address : nil
     }
 
     /// Returns true if the token has that nonce or its SHA-256, or neither has a nonce.

@@ -193,6 +193,16 @@ struct AppleTests {
         }
     }
 
+    @Test("an address that PostgreSQL cannot store counts as none")
+    func addressWithNUL() async throws {
+        try await withNode(try settings()) { node in
+            let client = try await node.connect()
+            let email = #""\u0000@example.com""#
+            try await client.signIn(apple: try key.token("sue", ["email": email, "email_verified": "true"]))
+            #expect(try await client.call("me.get")["email"] == .null)
+        }
+    }
+
     @Test("deletes an account with a fresh identity token")
     func deleted() async throws {
         try await withNode(try settings()) { node in

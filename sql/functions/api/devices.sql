@@ -11,9 +11,8 @@ begin
     elsif not coalesce(environment in ('production', 'sandbox'), true) then
         perform app.refuse_param('environment', '"environment" must be "production" or "sandbox".');
     end if;
-    -- An unknown language costs a translation, not the pushes.
     return ('{"id":"' || app.register_device(
-                platform, token, coalesce(environment, 'production'), app.language_tag(locale)) || '"}')::json;
+                platform, token, coalesce(environment, 'production'), locale) || '"}')::json;
 end
 $$;
 

@@ -1,6 +1,7 @@
 -- Registers a device of the caller for its session, if this database has that session. A token that the caller has
 -- registered already stays the same device; a token of another user becomes a new one. A caller has at most ten
--- devices, a guest two; the ones registered first are removed.
+-- devices, a guest two; the ones registered first are removed. A locale that is no language tag is none: it costs a
+-- translation, not the pushes.
 create or replace function app.register_device(platform text, token text, environment text, locale text) returns uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -24,7 +25,7 @@ begin
          where d.platform = register_device.platform and d.token = register_device.token and d.user_id <> me;
         insert into app.devices as d (user_id, session_id, platform, token, environment, locale)
         values (me, session, register_device.platform, register_device.token, register_device.environment,
-                register_device.locale)
+                app.language_tag(register_device.locale))
         on conflict on constraint devices_one_token do update
            set session_id = excluded.session_id, environment = excluded.environment, locale = excluded.locale,
                registered_at = pg_catalog.now()

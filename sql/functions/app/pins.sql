@@ -8,6 +8,7 @@ declare
     message public.messages;
     pinned bigint[];
 begin
+    is_pinned := coalesce(is_pinned, true);
     select m.* into message from public.messages m
      where m.conversation_id = set_pin.conversation_id and m.seq = set_pin.seq;
     select coalesce(c.pinned_seqs, '{}') into pinned from public.conversations c where c.id = set_pin.conversation_id;
