@@ -144,8 +144,9 @@ create or replace trigger follow_changed after update on public.scheduled_messag
 --
 -- A refused message stays with its error. After a failure that may pass it is tried again, ten times in ten minutes.
 --
--- Each message has a transaction of its own, which waits for no lock. So a conversation that a transaction keeps locked
--- delays no messages of others. Its messages are tried again, less often the longer they wait, until it is free.
+-- Each message has a transaction of its own, which waits at most 5 ms for a lock. So a conversation that a transaction
+-- keeps locked hardly delays messages of others. Its own are tried again, less often the longer they wait, until it is
+-- free.
 create or replace function app.send_due() returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '5ms' as $$
 declare
