@@ -514,6 +514,7 @@ grant execute on function
     app.sync_presence(uuid, pg_snapshot, pg_snapshot, uuid[], uuid[], boolean, uuid, timestamptz, bigint),
     app.sync_conversations(uuid, pg_snapshot, uuid[], uuid, timestamptz, bigint),
     app.sync_messages(pg_snapshot, pg_snapshot, uuid[], uuid[], integer, uuid, bigint, timestamptz, bigint),
+    app.sync_marks(text, refcursor, uuid, timestamptz, bigint),
     app.sync_reads(pg_snapshot, pg_snapshot, uuid[], uuid[], uuid, uuid, timestamptz, bigint),
     app.sync_delivered(
         uuid, pg_snapshot, pg_snapshot, uuid[], uuid[], uuid, uuid, timestamptz, bigint),

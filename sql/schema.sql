@@ -5269,10 +5269,16 @@ CREATE FUNCTION app.max_unread_mentions() RETURNS integer
  SELECT 100;
 END;
 
+CREATE FUNCTION app.needs_attachment(kind text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT (kind = ANY ('{image,video,audio,file}'::text[]));
+END;
+
 CREATE FUNCTION app.may_be_empty(kind text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
- SELECT (kind = ANY ('{image,video,audio,file,custom}'::text[]));
+ SELECT (app.needs_attachment(kind) OR (kind = 'custom'::text));
 END;
 
 CREATE FUNCTION app.may_mention_everyone(conversation_id uuid, sender_id uuid) RETURNS boolean
@@ -5291,7 +5297,7 @@ $$;
 CREATE FUNCTION app.may_send_kind(kind text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
- SELECT (kind = ANY ('{text,image,video,audio,file,custom}'::text[]));
+ SELECT (app.may_be_empty(kind) OR (kind = 'text'::text));
 END;
 
 CREATE FUNCTION app.meant_words(word text) RETURNS text[]
@@ -5965,12 +5971,6 @@ begin
          order by w);
 end
 $$;
-
-CREATE FUNCTION app.needs_attachment(kind text) RETURNS boolean
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    BEGIN ATOMIC
- SELECT (kind = ANY ('{image,video,audio,file}'::text[]));
-END;
 
 CREATE FUNCTION app.next_version_time(last timestamp with time zone) RETURNS timestamp with time zone
     LANGUAGE sql STABLE
@@ -8517,26 +8517,12 @@ declare
                            and app.is_change(d.changed_xid, since, until)
                          order by d.user_id) d) r
          order by c.id;
-    found_objects text[] := '{}';
 begin
     after_id := coalesce(after_id, '00000000-0000-0000-0000-000000000000');
-    <<page>>
-    for part in conversations loop
-        for place in 1 .. coalesce(pg_catalog.cardinality(part.objects), 0) loop
-            found_objects := found_objects || part.objects[place];
-            room := room - pg_catalog.octet_length(part.objects[place]);
-            if room < 0 then
-                next_position := 'delivered:' || part.id || ':' || part.users[place];
-                exit page;
-            end if;
-        end loop;
-        -- After all members of the conversation, unless the page before ended there too.
-        if part.id > after_id and pg_catalog.clock_timestamp() > ending then
-            next_position := 'delivered:' || part.id || ':ffffffff-ffff-ffff-ffff-ffffffffffff';
-            exit;
-        end if;
-    end loop;
-    objects := nullif(pg_catalog.array_to_string(found_objects, ','), '');
+    open conversations;
+    select m.room, m.objects, m.next_position into room, objects, next_position
+      from app.sync_marks('delivered', conversations, after_id, ending, room) m;
+    close conversations;
 end
 $$;
 
@@ -8559,6 +8545,36 @@ begin
         room := room - 39;
         if room < 0 or pg_catalog.clock_timestamp() > ending then
             next_position := 'left:' || part.id;
+            exit;
+        end if;
+    end loop;
+    objects := nullif(pg_catalog.array_to_string(found_objects, ','), '');
+end
+$$;
+
+CREATE FUNCTION app.sync_marks(section text, marks refcursor, after_id uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    part record;
+    found_objects text[] := '{}';
+begin
+    <<page>>
+    loop
+        fetch marks into part;
+        exit when not found;
+        for place in 1 .. coalesce(pg_catalog.cardinality(part.objects), 0) loop
+            found_objects := found_objects || part.objects[place];
+            room := room - pg_catalog.octet_length(part.objects[place]);
+            if room < 0 then
+                next_position := section || ':' || part.id || ':' || part.users[place];
+                exit page;
+            end if;
+        end loop;
+        -- After all members of the conversation, unless the page before ended there too.
+        if part.id > after_id and pg_catalog.clock_timestamp() > ending then
+            next_position := section || ':' || part.id || ':ffffffff-ffff-ffff-ffff-ffffffffffff';
             exit;
         end if;
     end loop;
@@ -8886,26 +8902,12 @@ declare
                                 or m.sent_xid is not null and app.is_change(m.sent_xid, since, until))
                          order by m.user_id) m) r
          order by c.id;
-    found_objects text[] := '{}';
 begin
     after_id := coalesce(after_id, '00000000-0000-0000-0000-000000000000');
-    <<page>>
-    for part in conversations loop
-        for place in 1 .. coalesce(pg_catalog.cardinality(part.objects), 0) loop
-            found_objects := found_objects || part.objects[place];
-            room := room - pg_catalog.octet_length(part.objects[place]);
-            if room < 0 then
-                next_position := 'reads:' || part.id || ':' || part.users[place];
-                exit page;
-            end if;
-        end loop;
-        -- After all members of the conversation, unless the page before ended there too.
-        if part.id > after_id and pg_catalog.clock_timestamp() > ending then
-            next_position := 'reads:' || part.id || ':ffffffff-ffff-ffff-ffff-ffffffffffff';
-            exit;
-        end if;
-    end loop;
-    objects := nullif(pg_catalog.array_to_string(found_objects, ','), '');
+    open conversations;
+    select m.room, m.objects, m.next_position into room, objects, next_position
+      from app.sync_marks('reads', conversations, after_id, ending, room) m;
+    close conversations;
 end
 $$;
 
@@ -12854,6 +12856,9 @@ REVOKE ALL ON FUNCTION app.max_unread_mentions() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.max_unread_mentions() TO authenticated;
 GRANT ALL ON FUNCTION app.max_unread_mentions() TO postline_feed;
 
+REVOKE ALL ON FUNCTION app.needs_attachment(kind text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.needs_attachment(kind text) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.may_be_empty(kind text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.may_be_empty(kind text) TO authenticated;
 
@@ -12946,9 +12951,6 @@ REVOKE ALL ON FUNCTION app.my_message(conversation_id uuid, seq bigint) FROM PUB
 GRANT ALL ON FUNCTION app.my_message(conversation_id uuid, seq bigint) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.name_words(username text, full_name text, spelled_out text) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.needs_attachment(kind text) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.needs_attachment(kind text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.next_version_time(last timestamp with time zone) FROM PUBLIC;
 
@@ -13305,6 +13307,9 @@ GRANT ALL ON FUNCTION app.sync_delivered(me uuid, since pg_snapshot, until pg_sn
 
 REVOKE ALL ON FUNCTION app.sync_left(me uuid, since pg_snapshot, until pg_snapshot, after_id uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.sync_left(me uuid, since pg_snapshot, until pg_snapshot, after_id uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.sync_marks(section text, marks refcursor, after_id uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.sync_marks(section text, marks refcursor, after_id uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.sync_me(me uuid, since pg_snapshot, until pg_snapshot) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.sync_me(me uuid, since pg_snapshot, until pg_snapshot) TO authenticated;

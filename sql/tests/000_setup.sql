@@ -213,6 +213,59 @@ begin
     return said.place is not null;
 end $$;
 
+-- Returns the changes that the feed finds, in order, with names for ids.
+create function tests.read_changes(since text default '4:4:')
+returns table (kind text, conversation text, member text, seq bigint, object text) language plpgsql as $$
+begin
+    perform tests.authenticate_as('postline_feed');
+    return query
+        select l.kind, (select i.name from tests.ids i where i.id = l.conversation_id),
+               (select i.name from tests.ids i where i.id = l.user_id), l.seq, l.object
+          from feed.read_changes(since::pg_snapshot) l;
+    perform tests.owner();
+end $$;
+
+-- Returns them as short lines.
+create function tests.poll(since text default '4:4:') returns text[] language sql as $$
+    select array(select concat_ws(' ', l.kind, l.conversation, l.member, l.seq)
+                   from tests.read_changes(since) with ordinality l (kind, conversation, member, seq, object, place)
+                  order by l.place)
+$$;
+
+-- Returns the Changes of all pages of a user's sync. A delta is compared with feed.has_no_changes.
+create function tests.pages(who text, since text, messages integer default 20, bytes integer default 524288)
+returns setof jsonb language plpgsql as $$
+declare
+    page record;
+    first text;
+    place text;
+begin
+    loop
+        perform tests.authenticate_as(who);
+        select * into page
+          from api.sync(app.epoch(), since::pg_snapshot, first::pg_snapshot, place, messages, bytes);
+        perform tests.owner();
+        if since is not null and first is null then
+            perform tests.has_no_changes(who, since, page.changes::text, page.conversation_ids::text);
+        end if;
+        first := coalesce(first, page.snapshot);
+        place := page.next_position;
+        return next page.changes;
+        exit when place is null;
+    end loop;
+end $$;
+
+-- Creates a file of a user, and records it as stored.
+create function tests.create(who text, arguments text) returns uuid language sql as $$
+    select (tests.as(who, 'api.create_media(' || arguments || ')')::json ->> 'id')::uuid
+$$;
+create function tests.store(file uuid) returns void language plpgsql as $$
+begin
+    perform tests.authenticate_as('postline_feed');
+    perform app.record_stored_media(file);
+    perform tests.owner();
+end $$;
+
 select plan(1);
 select has_schema('tests', 'the test helpers exist');
 select * from finish();

@@ -5,19 +5,6 @@ select tests.make_world();
 select tests.say('group', 'alice', 'old ' || n) from generate_series(1, 3) n;
 select tests.say('direct', 'bob', 'old');
 
--- Returns the changes as short lines, in order.
-create function tests.poll(since text default '4:4:') returns text[] language plpgsql as $$
-declare
-    lines text[];
-begin
-    perform set_config('role', 'postline_feed', true);
-    lines := array(
-        select concat_ws(' ', l.kind, (select i.name from tests.ids i where i.id = l.conversation_id),
-                         (select i.name from tests.ids i where i.id = l.user_id), l.seq)
-          from feed.read_changes(since::pg_snapshot) l);
-    perform tests.owner();
-    return lines;
-end $$;
 create function tests.polled(wanted text, since text default '4:4:') returns table (
     kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text,
     marks bigint[]) language plpgsql as $$

@@ -5,18 +5,6 @@ select no_plan();
 select tests.make_world(), tests.without_events();
 select tests.say('group', 'bob', 'old ' || n) from generate_series(1, 3) n;
 
-create function tests.poll() returns text[] language plpgsql as $$
-declare
-    lines text[];
-begin
-    perform set_config('role', 'postline_feed', true);
-    lines := array(
-        select concat_ws(' ', l.kind, (select i.name from tests.ids i where i.id = l.conversation_id),
-                         (select i.name from tests.ids i where i.id = l.user_id), l.seq)
-          from feed.read_changes('4:4:') l);
-    perform tests.owner();
-    return lines;
-end $$;
 -- Returns a change of the poll as an object, without values that differ between members.
 create function tests.object(wanted text) returns jsonb language plpgsql as $$
 declare

@@ -25,17 +25,6 @@ create function tests.marks() returns text language sql as $$
       from public.conversation_members m
       join tests.ids i on i.id = m.user_id join tests.ids r on r.id = m.conversation_id
 $$;
-create function tests.polled() returns text[] language plpgsql as $$
-declare
-    lines text[];
-begin
-    perform set_config('role', 'postline_feed', true);
-    lines := array(select concat_ws(' ', l.kind, (select i.name from tests.ids i where i.id = l.conversation_id),
-                                    (select i.name from tests.ids i where i.id = l.user_id), l.seq)
-                     from feed.read_changes('4:4:') l);
-    perform tests.owner();
-    return lines;
-end $$;
 create function tests.columns(name text) returns text language sql as $$
     select string_agg(k, ',') from json_object_keys(
         tests.request('alice', 'select * from ' || name || ' limit 1', 'rest') -> 0) k
@@ -87,10 +76,10 @@ select is(tests.rest('bob', 'select bool_and(is_read) as read from messages wher
 select is((select count(*) from rows_before b
              join public.messages m on m.id = b.id and m.ctid = b.place and m.xmin::text = b.writer),
     6::bigint, 'marking as read writes no message');
-select is(tests.polled(), array['read direct alice 3'], 'the feed returns only the read mark');
+select is(tests.poll(), array['read direct alice 3'], 'the feed returns only the read mark');
 select tests.age();
 select isnt(tests.read_as('alice', tests.in_room('direct')), '[]', 'messages can be marked read again');
-select is(tests.polled(), '{}', 'marking read messages again is not in the feed');
+select is(tests.poll(), '{}', 'marking read messages again is not in the feed');
 
 -- In a group a message is read when all other members have read it: the response says so too.
 select is((select jsonb_agg(o order by o ->> 'content') from jsonb_array_elements(

@@ -96,7 +96,7 @@ begin
                from jsonb_array_elements(objects) o);
 end $$;
 -- The presence that the feed returns, each row as words.
-create function tests.poll(since text default '4:4:') returns text[] language plpgsql as $$
+create function pg_temp.poll(since text default '4:4:') returns text[] language plpgsql as $$
 declare
     lines text[];
 begin
@@ -221,7 +221,7 @@ select throws_ok(format('update public.presence set is_online = true where user_
 select tests.age();
 select tests.report(1, '', 'bob');
 select tests.report(1, 'bob', '');
-select is(tests.poll(), '{}', 'the feed returns nothing about a hidden user');
+select is(pg_temp.poll(), '{}', 'the feed returns nothing about a hidden user');
 select is(tests.seen('alice', 'bob'), 'bob -');
 select tests.prefer('bob', 'contacts');
 select is(tests.seen('alice', 'bob') || ', ' || tests.seen('bob', 'alice'), 'bob on, alice on',
@@ -240,14 +240,14 @@ select is(tests.seen('mallory', 'mallory'), 'mallory on', 'an unknown preference
 
 -- The feed.
 select tests.age();
-select is(tests.poll(), '{}', 'a poll of the aged world returns no changes');
-select is(tests.poll('2:9:2'), '{}', 'a transaction without changes returns nothing');
-select is(tests.poll('3:9:3') @> array['presence alice on', 'presence bob on', 'presence carol on',
+select is(pg_temp.poll(), '{}', 'a poll of the aged world returns no changes');
+select is(pg_temp.poll('2:9:2'), '{}', 'a transaction without changes returns nothing');
+select is(pg_temp.poll('3:9:3') @> array['presence alice on', 'presence bob on', 'presence carol on',
     'presence mallory on'], true, 'returns changes of a transaction that was open in the snapshot');
 select tests.report(1, 'alice bob');
-select is(tests.poll(), '{}', 'a second session of an online user is not a change');
+select is(pg_temp.poll(), '{}', 'a second session of an online user is not a change');
 select tests.report(1, '', 'bob');
-select is(tests.poll(), array['presence bob off'], 'returns a user who goes offline');
+select is(pg_temp.poll(), array['presence bob off'], 'returns a user who goes offline');
 select tests.authenticate_as('postline_feed');
 select results_eq($$
     select xid, conversation_id, user_id, seq, audience @> tests.users('direct group') and cardinality(audience) = 2,
@@ -271,16 +271,17 @@ select results_eq($$select kind from feed.poll_changes('4:4:', '{presence}')$$,
 select tests.owner();
 select tests.age();
 select tests.prefer('carol', 'nobody');
-select is(tests.poll(), array['behind carol', 'presence carol -'],
+select is(pg_temp.poll(), array['behind carol', 'presence carol -'],
     'a user who starts to hide its presence must resync');
 select tests.prefer('carol', 'contacts');
-select is(tests.poll(), array['behind carol', 'presence carol on'], 'a user who stops hiding its presence must resync');
+select is(pg_temp.poll(), array['behind carol', 'presence carol on'],
+    'a user who stops hiding its presence must resync');
 select tests.age();
 select tests.report(1, '', 'carol');
-select is(tests.poll(), array['presence carol off'], 'a later change requires no resync');
+select is(pg_temp.poll(), array['presence carol off'], 'a later change requires no resync');
 select tests.age();
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('mallory'));
-select is(tests.poll(), array['opening_presence group alice on', 'opening_presence group bob off',
+select is(pg_temp.poll(), array['opening_presence group alice on', 'opening_presence group bob off',
     'opening_presence group carol off', 'opening_presence group mallory on'],
     'a new member gets the presence of all members');
 
@@ -331,7 +332,7 @@ select tests.prefer('bob', 'nobody');
 select tests.age();
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('carol'));
 select is(tests.told('carol'), 'alice off, bob -', 'a delta clears presence that was hidden meanwhile');
-select is(tests.poll(), array['opening_presence group alice off', 'opening_presence group bob -',
+select is(pg_temp.poll(), array['opening_presence group alice off', 'opening_presence group bob -',
     'opening_presence group carol off'], 'the feed clears presence that was hidden meanwhile');
 select tests.prefer('bob', 'contacts');
 
@@ -381,7 +382,7 @@ update public.user_profiles set is_deleted = true where id = tests.id('carol');
 update public.user_profiles set is_deleted = true where id = tests.id('bob');
 select is(tests.seen('alice'), 'alice on, bob -, carol -, mallory -', 'a deleted user''s presence is cleared');
 select is(tests.told('alice'), 'bob -', 'users of shared conversations get the cleared presence');
-select is((tests.poll())[1:2] <@ array['behind bob', 'behind carol'], true);
+select is((pg_temp.poll())[1:2] <@ array['behind bob', 'behind carol'], true);
 select tests.report(1, '', 'bob carol');
 select tests.report(1, 'bob carol');
 select is(tests.seen('alice', 'bob'), 'bob -', 'a node''s report stores no presence of a deleted user');
@@ -402,7 +403,7 @@ select is(tests.seen('alice', 'mallory'), 'mallory -',
 
 select tests.age();
 update public.user_profiles set is_deleted = true where id = tests.id('mallory');
-select is(tests.poll(), '{}', 'a hidden user causes no presence change');
+select is(pg_temp.poll(), '{}', 'a hidden user causes no presence change');
 
 -- Bounds.
 select tests.age();
@@ -413,10 +414,10 @@ insert into public.user_profiles (id, changed_xid, public_changed_xid)
 select u.id, '3', '3' from crowd, unnest(ids) u (id);
 set local session_replication_role = origin;
 select app.report_presence(tests.node(1), 10, ids[:10000], '{}') from crowd;
-select is((select count(*) from unnest(tests.poll())), 10000::bigint,
+select is((select count(*) from unnest(pg_temp.poll())), 10000::bigint,
     'a poll returns up to ten thousand presence changes');
 select app.report_presence(tests.node(1), 10, ids[10001:], '{}') from crowd;
-select is(tests.poll(), array['many'], 'a poll returns "many" beyond ten thousand presence changes');
+select is(pg_temp.poll(), array['many'], 'a poll returns "many" beyond ten thousand presence changes');
 select tests.lapse(1);
 select is(tests.as('postline_feed', 'app.end_nodes()'), '5000',
     'end_nodes removes up to 5,000 users of a node per call');

@@ -3,15 +3,6 @@ begin;
 select no_plan();
 select tests.make_world();
 
-create function tests.create(who text, arguments text) returns uuid language sql as $$
-    select (tests.as(who, 'api.create_media(' || arguments || ')')::json ->> 'id')::uuid
-$$;
-create function tests.store(picture uuid) returns void language plpgsql as $$
-begin
-    perform tests.authenticate_as('postline_feed');
-    perform app.record_stored_media(picture);
-    perform tests.owner();
-end $$;
 create function tests.removals() returns text language sql as $$
     select coalesce(string_agg(r.purpose || case when r.due_at > now() then ' later' else '' end, ', '
                                order by r.purpose, r.due_at), 'none')

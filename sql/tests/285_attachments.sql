@@ -3,15 +3,6 @@ begin;
 select no_plan();
 select tests.make_world();
 
-create function tests.create(who text, arguments text) returns uuid language sql as $$
-    select (tests.as(who, 'api.create_media(' || arguments || ')')::json ->> 'id')::uuid
-$$;
-create function tests.store(file uuid) returns void language plpgsql as $$
-begin
-    perform tests.authenticate_as('postline_feed');
-    perform app.record_stored_media(file);
-    perform tests.owner();
-end $$;
 -- Creates a stored file for a message in the direct conversation.
 create function tests.file(name text, type text, who text default 'alice', room text default 'direct')
     returns void language plpgsql as $$

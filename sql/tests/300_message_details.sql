@@ -22,18 +22,6 @@ create function pg_temp.own(who text, room text) returns text language sql as $$
     select concat_ws(' ', o ->> 'is_marked_unread', o ->> 'is_archived', o ->> 'is_pinned')
       from (select tests.as(who, format('api.conversation(%L)', tests.id(room)))::jsonb) as c (o)
 $$;
-create function pg_temp.poll() returns text[] language plpgsql as $$
-declare
-    lines text[];
-begin
-    perform set_config('role', 'postline_feed', true);
-    lines := array(
-        select concat_ws(' ', l.kind, (select i.name from tests.ids i where i.id = l.conversation_id),
-                         (select i.name from tests.ids i where i.id = l.user_id), l.seq)
-          from feed.read_changes('4:4:') l);
-    perform tests.owner();
-    return lines;
-end $$;
 create function pg_temp.news(who text) returns jsonb language plpgsql as $$
 declare
     page record;
@@ -117,7 +105,7 @@ select is(pg_temp.send('alice', 'group', format('mentions => %L',
     'an answer has the mentioned members once, in the order given, without users who are not members');
 select is(pg_temp.unread(who, 'group'), unread, who || ' has ' || unread || ' unread mentions')
   from (values ('alice', '0'), ('bob', '1'), ('carol', '1')) w (who, unread);
-select is(pg_temp.poll() , array['message group alice 11', 'read group alice 11'],
+select is(tests.poll() , array['message group alice 11', 'read group alice 11'],
     'a mention changes no conversation');
 select is(jsonb_path_query_array(pg_temp.news('bob') -> 'conversations', '$[*].unread_mentions'), '[1]',
     'a delta with a mention has the conversation, whose number counts');
@@ -138,13 +126,13 @@ select tests.as('alice', format('api.edit_message(%L, 11, ''hi'', mentions => %L
     pg_temp.ids('bob', 'mallory')));
 select is(pg_temp.unread(who, 'group'), unread, 'after the edit ' || who || ' has ' || unread || ' unread mentions')
   from (values ('bob', '1'), ('carol', '0')) w (who, unread);
-select set_eq('select unnest(pg_temp.poll())',
+select set_eq('select unnest(tests.poll())',
     array['message group alice 11', 'own_conversation group carol', 'own_conversation group bob'],
     'an edit of the mentions tells the users concerned their number');
 select tests.age();
 select tests.as('alice', format('api.edit_message(%L, 11, ''hi'', mentions => %L)', tests.id('group'),
     pg_temp.ids('mallory', 'bob')));
-select is(pg_temp.poll(), '{}', 'an edit that changes nothing is no change');
+select is(tests.poll(), '{}', 'an edit that changes nothing is no change');
 select matches(tests.as('bob', format('api.edit_message(%L, 11, ''hi'', mentions => ''{}'')', tests.id('group'))),
     '^PL007 ', 'only the sender can edit the mentions');
 
@@ -158,17 +146,17 @@ select is(pg_temp.unread(who, 'group'), unread, who || ' is mentioned too')
 select tests.age();
 select is(tests.as('bob', format('api.mark_read(%L, 11) ->> ''unread_mentions''', tests.id('group'))), '1',
     'mark_read returns the mentions that are left');
-select is(pg_temp.poll(), array['read group bob 11', 'own_conversation group bob'],
+select is(tests.poll(), array['read group bob 11', 'own_conversation group bob'],
     'a mark that leaves mentions tells the user their number');
 select tests.age();
 select tests.as('bob', format('api.mark_read(%L, 12)', tests.id('group')));
-select is(pg_temp.poll(), array['read group bob 12', 'own_conversation group bob'],
+select is(tests.poll(), array['read group bob 12', 'own_conversation group bob'],
     'and one after which nothing is unread, before which another message may come');
 savepoint after_it;
 select tests.age();
 select tests.say('group', 'carol', 'after it');
 select tests.as('bob', format('api.mark_read(%L, 13)', tests.id('group')));
-select is('own_conversation group bob' = any (pg_temp.poll()), false, 'a mark that passes no mention does not');
+select is('own_conversation group bob' = any (tests.poll()), false, 'a mark that passes no mention does not');
 rollback to after_it;
 select tests.as('alice', format('api.delete_message(%L, 12)', tests.id('group')));
 select is(pg_temp.unread('carol', 'group'), '0', 'a deleted message mentions nobody');
@@ -272,7 +260,7 @@ select is(pg_temp.pin(who, room, seq, pinned), answer, format('%s pins %s %s: %s
     ('mallory', 'group', 2, true, 'PL008 There is no such conversation.'),
     ('alice', 'group', 99, true, 'PL008 There is no such message.'),
     ('alice', 'group', 12, true, 'PL007 A deleted message cannot be pinned.')) w (who, room, seq, pinned, answer);
-select set_eq('select unnest(pg_temp.poll())', array['conversation group 15', 'conversation direct 12'],
+select set_eq('select unnest(tests.poll())', array['conversation group 15', 'conversation direct 12'],
     'a pin tells the conversation');
 select tests.as('carol', format('api.delete_message(%L, 2)', tests.id('group')));
 select is((tests.conversation('group')).pinned_seqs, null, 'a deleted message is pinned no longer');
@@ -304,12 +292,12 @@ $$;
 select pg_temp.set('carol', 'group', 'true, true, true');
 select is(pg_temp.own('carol', 'group'), 'true true true', 'all three are set');
 select is(pg_temp.own('bob', 'group'), 'false false false', 'others have their own');
-select is(pg_temp.poll(), array['own_conversation group carol'], 'only the member is told');
+select is(tests.poll(), array['own_conversation group carol'], 'only the member is told');
 select tests.age();
 select pg_temp.set('carol', 'group', 'true, null, true');
 select pg_temp.set('bob', 'group', 'false, false, false'),
        tests.as('bob', format('api.mute_conversation(%L, null)', tests.id('group')));
-select is(pg_temp.poll(), '{}', 'setting what is set is no change');
+select is(tests.poll(), '{}', 'setting what is set is no change');
 select is(pg_temp.set('mallory', 'group', 'true, true, true'), 'PL008 There is no such conversation.',
     'a stranger sets nothing');
 select pg_temp.send('bob', 'group');
@@ -317,7 +305,7 @@ select is(pg_temp.own('carol', 'group'), 'true true true', 'a new message change
 select tests.age();
 select pg_temp.send('bob', 'group', format('mentions => %L', pg_temp.ids('carol')));
 select is(pg_temp.own('carol', 'group'), 'true false true', 'a mention takes the conversation out of the archive');
-select is('own_conversation group carol' = any (pg_temp.poll()), true, 'and the member is told');
+select is('own_conversation group carol' = any (tests.poll()), true, 'and the member is told');
 select tests.as('carol', format('api.mark_read(%L, 0)', tests.id('group')));
 select is(pg_temp.own('carol', 'group'), 'false false true', 'reading ends the mark as unread');
 select pg_temp.set('carol', 'group', 'true, null, false');

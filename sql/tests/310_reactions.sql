@@ -17,42 +17,17 @@ begin
     if answer not like '{%' then return answer; end if;
     return concat_ws(' ', answer::jsonb ->> 'version', answer::jsonb -> 'counts', answer::jsonb -> 'own');
 end $$;
-create function pg_temp.poll() returns text[] language plpgsql as $$
-declare
-    lines text[];
-begin
-    perform set_config('role', 'postline_feed', true);
-    lines := array(
-        select concat_ws(' ', l.kind, (select i.name from tests.ids i where i.id = l.conversation_id),
-                         (select i.name from tests.ids i where i.id = l.user_id), l.seq,
-                         l.object::jsonb -> 'counts', l.object::jsonb -> 'own')
-          from feed.read_changes('4:4:') l where l.kind like '%reaction%');
-    perform tests.owner();
-    return lines;
-end $$;
+create function pg_temp.poll() returns text[] language sql as $$
+    select array(select concat_ws(' ', l.kind, l.conversation, l.member, l.seq, l.object::jsonb -> 'counts',
+                                  l.object::jsonb -> 'own')
+                   from tests.read_changes() l where l.kind like '%reaction%')
+$$;
 create function pg_temp.page(who text, since text, messages integer default 20, bytes integer default 524288)
-returns text[] language plpgsql as $$
-declare
-    page record;
-    first text;
-    place text;
-    words text[] := '{}';
-begin
-    loop
-        perform tests.authenticate_as(who);
-        select * into page
-          from api.sync(app.epoch(), since::pg_snapshot, first::pg_snapshot, place, messages, bytes);
-        first := coalesce(first, page.snapshot);
-        place := page.next_position;
-        perform tests.owner();
-        words := words || array(
-            select concat_ws(' ', (select i.name from tests.ids i where i.id = (r ->> 'conversation_id')::uuid),
-                             r ->> 'seq', r -> 'counts', r -> 'own')
-              from jsonb_array_elements(page.changes::jsonb -> 'reactions') r);
-        exit when place is null;
-    end loop;
-    return words;
-end $$;
+returns text[] language sql as $$
+    select array(select concat_ws(' ', (select i.name from tests.ids i where i.id = (r ->> 'conversation_id')::uuid),
+                                  r ->> 'seq', r -> 'counts', r -> 'own')
+                   from tests.pages(who, since, messages, bytes) c, jsonb_array_elements(c -> 'reactions') r)
+$$;
 
 select is(pg_temp.react(who, room, seq, emoji, is_set), answer,
     format('%s %s %s: %s %s', who, room, seq, emoji, is_set))

@@ -30,44 +30,17 @@ create function pg_temp.marks() returns text language sql as $$
       from public.delivered_marks d
       join tests.ids r on r.id = d.conversation_id join tests.ids u on u.id = d.user_id
 $$;
-create function pg_temp.poll(since text default '4:4:') returns text[] language plpgsql as $$
-declare
-    lines text[];
-begin
-    perform set_config('role', 'postline_feed', true);
-    lines := array(
-        select concat_ws(' ', l.kind, (select i.name from tests.ids i where i.id = l.conversation_id),
-                         (select i.name from tests.ids i where i.id = l.user_id), l.seq)
-          from feed.read_changes(since::pg_snapshot) l where l.kind = 'delivered' order by 1);
-    perform tests.owner();
-    return lines;
-end $$;
+create function pg_temp.poll(since text default '4:4:') returns text[] language sql as $$
+    select array(select concat_ws(' ', l.kind, l.conversation, l.member, l.seq)
+                   from tests.read_changes(since) l where l.kind = 'delivered' order by 1)
+$$;
 -- The list `delivered` of all pages of a sync.
-create function pg_temp.page(who text, since text, bytes integer default 524288) returns text[] language plpgsql as $$
-declare
-    page record;
-    first text;
-    place text;
-    words text[] := '{}';
-begin
-    loop
-        perform tests.authenticate_as(who);
-        select * into page from api.sync(app.epoch(), since::pg_snapshot, first::pg_snapshot, place, 20, bytes);
-        perform tests.owner();
-        if since is not null and first is null then
-            perform tests.has_no_changes(who, since, page.changes::text, page.conversation_ids::text);
-        end if;
-        first := coalesce(first, page.snapshot);
-        place := page.next_position;
-        words := words || array(
-            select concat_ws(' ', (select i.name from tests.ids i where i.id = (r ->> 'conversation_id')::uuid),
-                             (select i.name from tests.ids i where i.id = (r ->> 'user_id')::uuid),
-                             r ->> 'last_delivered_seq')
-              from jsonb_array_elements(page.changes::jsonb -> 'delivered') r);
-        exit when place is null;
-    end loop;
-    return array(select unnest(words) order by 1);
-end $$;
+create function pg_temp.page(who text, since text, bytes integer default 524288) returns text[] language sql as $$
+    select array(select concat_ws(' ', (select i.name from tests.ids i where i.id = (r ->> 'conversation_id')::uuid),
+                                  (select i.name from tests.ids i where i.id = (r ->> 'user_id')::uuid),
+                                  r ->> 'last_delivered_seq')
+                   from tests.pages(who, since, 20, bytes) c, jsonb_array_elements(c -> 'delivered') r order by 1)
+$$;
 -- The members of a conversation as a user sees them, with read and delivered marks.
 create function pg_temp.members(who text, room text) returns text language sql as $$
     select string_agg(concat_ws(' ', i.name, m ->> 'last_read_seq', m ->> 'last_delivered_seq'), ', ' order by i.name)

@@ -76,18 +76,11 @@ select is(pg_temp.counts('alice', 'group'), '2 0', 'the numbers of the conversat
 select is(pg_temp.counts('bob', 'group'), '0 0', 'not told to another member');
 
 -- The member's devices are told.
-create function pg_temp.poll() returns text[] language plpgsql as $$
-declare
-    lines text[];
-begin
-    perform set_config('role', 'postline_feed', true);
-    lines := array(
-        select concat_ws(' ', l.kind, (select i.name from tests.ids i where i.id = l.user_id),
-                         l.object::jsonb ->> 'scheduled_count', l.object::jsonb ->> 'unsent_count')
-          from feed.read_changes('4:4:') l);
-    perform tests.owner();
-    return lines;
-end $$;
+create function pg_temp.poll() returns text[] language sql as $$
+    select array(select concat_ws(' ', l.kind, l.member, l.object::jsonb ->> 'scheduled_count',
+                                  l.object::jsonb ->> 'unsent_count')
+                   from tests.read_changes() l)
+$$;
 select is(pg_temp.poll(), array['own_conversation alice 2 0'], 'the feed tells the sender alone');
 select is((select (feed.own_numbers(tests.id('group'), array[tests.id('alice')], '{0}'))[3]), 512::bigint,
     'two are 2 × 256 in feed.own_numbers');

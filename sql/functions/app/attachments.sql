@@ -41,11 +41,18 @@ begin atomic
     select kind operator(pg_catalog.=) any ('{image,video,audio,file}'::text[]);
 end;
 
+-- Returns true if the content of a kind of message may be empty.
+create or replace function app.may_be_empty(kind text) returns boolean
+language sql immutable parallel safe
+begin atomic
+    select app.needs_attachment(kind) or kind operator(pg_catalog.=) 'custom';
+end;
+
 -- Returns true if users may send messages of a kind.
 create or replace function app.may_send_kind(kind text) returns boolean
 language sql immutable parallel safe
 begin atomic
-    select kind operator(pg_catalog.=) any ('{text,image,video,audio,file,custom}'::text[]);
+    select app.may_be_empty(kind) or kind operator(pg_catalog.=) 'text';
 end;
 
 -- Raises invalid_params for a kind of message that users may not send.
@@ -55,13 +62,6 @@ begin
     perform app.refuse_param('kind', '"kind" must be "text", "image", "video", "audio", "file" or "custom".');
 end
 $$;
-
--- Returns true if the content of a kind of message may be empty.
-create or replace function app.may_be_empty(kind text) returns boolean
-language sql immutable parallel safe
-begin atomic
-    select kind operator(pg_catalog.=) any ('{image,video,audio,file,custom}'::text[]);
-end;
 
 -- Returns the content of a message with an attachment. Without one, it is the name of the first file, which clients
 -- show that do not know the kind. A picture's stays empty: all clients know pictures.

@@ -646,6 +646,38 @@ begin
 end
 $$;
 
+-- Returns a page of marks, which ends after `room` bytes or at a time. A row of the cursor has the `id` of a
+-- conversation, in order, with the `users` of its marks and their `objects`. A position begins with `section`.
+create or replace function app.sync_marks(
+    section text, marks refcursor, after_id uuid, ending timestamptz,
+    inout room bigint, out objects text, out next_position text)
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+    part record;
+    found_objects text[] := '{}';
+begin
+    <<page>>
+    loop
+        fetch marks into part;
+        exit when not found;
+        for place in 1 .. coalesce(pg_catalog.cardinality(part.objects), 0) loop
+            found_objects := found_objects || part.objects[place];
+            room := room - pg_catalog.octet_length(part.objects[place]);
+            if room < 0 then
+                next_position := section || ':' || part.id || ':' || part.users[place];
+                exit page;
+            end if;
+        end loop;
+        -- After all members of the conversation, unless the page before ended there too.
+        if part.id > after_id and pg_catalog.clock_timestamp() > ending then
+            next_position := section || ':' || part.id || ':ffffffff-ffff-ffff-ffff-ffffffffffff';
+            exit;
+        end if;
+    end loop;
+    objects := nullif(pg_catalog.array_to_string(found_objects, ','), '');
+end
+$$;
+
 -- Returns the read marks in the view, by conversation and user, without those of the conversations `given`, whose
 -- objects contain them.
 create or replace function app.sync_reads(
@@ -668,26 +700,12 @@ declare
                                 or m.sent_xid is not null and app.is_change(m.sent_xid, since, until))
                          order by m.user_id) m) r
          order by c.id;
-    found_objects text[] := '{}';
 begin
     after_id := coalesce(after_id, '00000000-0000-0000-0000-000000000000');
-    <<page>>
-    for part in conversations loop
-        for place in 1 .. coalesce(pg_catalog.cardinality(part.objects), 0) loop
-            found_objects := found_objects || part.objects[place];
-            room := room - pg_catalog.octet_length(part.objects[place]);
-            if room < 0 then
-                next_position := 'reads:' || part.id || ':' || part.users[place];
-                exit page;
-            end if;
-        end loop;
-        -- After all members of the conversation, unless the page before ended there too.
-        if part.id > after_id and pg_catalog.clock_timestamp() > ending then
-            next_position := 'reads:' || part.id || ':ffffffff-ffff-ffff-ffff-ffffffffffff';
-            exit;
-        end if;
-    end loop;
-    objects := nullif(pg_catalog.array_to_string(found_objects, ','), '');
+    open conversations;
+    select m.room, m.objects, m.next_position into room, objects, next_position
+      from app.sync_marks('reads', conversations, after_id, ending, room) m;
+    close conversations;
 end
 $$;
 
@@ -717,25 +735,11 @@ declare
                            and app.is_change(d.changed_xid, since, until)
                          order by d.user_id) d) r
          order by c.id;
-    found_objects text[] := '{}';
 begin
     after_id := coalesce(after_id, '00000000-0000-0000-0000-000000000000');
-    <<page>>
-    for part in conversations loop
-        for place in 1 .. coalesce(pg_catalog.cardinality(part.objects), 0) loop
-            found_objects := found_objects || part.objects[place];
-            room := room - pg_catalog.octet_length(part.objects[place]);
-            if room < 0 then
-                next_position := 'delivered:' || part.id || ':' || part.users[place];
-                exit page;
-            end if;
-        end loop;
-        -- After all members of the conversation, unless the page before ended there too.
-        if part.id > after_id and pg_catalog.clock_timestamp() > ending then
-            next_position := 'delivered:' || part.id || ':ffffffff-ffff-ffff-ffff-ffffffffffff';
-            exit;
-        end if;
-    end loop;
-    objects := nullif(pg_catalog.array_to_string(found_objects, ','), '');
+    open conversations;
+    select m.room, m.objects, m.next_position into room, objects, next_position
+      from app.sync_marks('delivered', conversations, after_id, ending, room) m;
+    close conversations;
 end
 $$;
