@@ -27,7 +27,8 @@ package enum ByteRange: Equatable, Sendable {
     private static func bounds(_ text: String) -> (first: Int?, last: Int?)? {
         let parts = text.split(separator: "=", maxSplits: 1)
         guard parts.count == 2, parts[0].lowercased() == "bytes" else { return nil }
-        let bounds = parts[1].trimming().split(separator: "-", omittingEmptySubsequences: false)
+        let bounds = Substring(parts[1].utf8.trimmingWhitespace)
+            .split(separator: "-", omittingEmptySubsequences: false)
         guard bounds.count == 2, let first = position(bounds[0]), let last = position(bounds[1]),
             first != nil || last != nil
         else { return nil }
@@ -41,14 +42,5 @@ package enum ByteRange: Equatable, Sendable {
         if text.isEmpty { return .some(nil) }
         guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
         return .some(min(Int(text) ?? .max, .max - 1))
-    }
-}
-
-extension Substring {
-    fileprivate func trimming() -> Substring {
-        var text = self
-        while text.first == " " || text.first == "\t" { text.removeFirst() }
-        while text.last == " " || text.last == "\t" { text.removeLast() }
-        return text
     }
 }

@@ -319,7 +319,7 @@ extension UInt8 {
 
 extension Substring.UTF8View {
     /// The text without surrounding spaces and tabs.
-    fileprivate var trimmingWhitespace: Substring.UTF8View {
+    var trimmingWhitespace: Substring.UTF8View {
         let isWhitespace = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == .tab }
         var rest = drop(while: isWhitespace)
         while let last = rest.last, isWhitespace(last) { rest.removeLast() }
