@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Foundations
 package import Messaging
 package import NIOCore
 import Synchronization

@@ -1,4 +1,4 @@
-import Messaging
+import Foundations
 import Testing
 
 /// The first bytes of files, and the brands of HEIC and AVIF (E34).

@@ -1,6 +1,6 @@
 import Foundation
+import Foundations
 @testable import Media
-import Messaging
 import NIOCore
 import TestSupport
 import Testing

@@ -1,4 +1,4 @@
-import Messaging
+import Foundations
 import NIOCore
 
 /// Erases the metadata of a picture that arrives in parts: EXIF, XMP, IPTC, comments, previews, and what follows the

@@ -77,10 +77,12 @@ public struct BlurHash: Sendable, Hashable {
         return UInt8(scaled * 255 + 0.5)
     }
 
-    /// The values of the bytes as digits of base 83, or -1.
+    /// The digits of base 83 in ascending order.
+    static let digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~"
+
+    /// The values of the bytes as digits, or -1.
     private static let values: [Int] = {
         var values = [Int](repeating: -1, count: 256)
-        let digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~"
         for (value, digit) in digits.utf8.enumerated() { values[Int(digit)] = value }
         return values
     }()

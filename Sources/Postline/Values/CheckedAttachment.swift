@@ -1,4 +1,5 @@
 import Foundation
+import Foundations
 
 /// A file to send that was checked: its type, its size and what else the server wants to know.
 struct CheckedAttachment: Sendable {
@@ -41,7 +42,7 @@ struct CheckedAttachment: Sendable {
         let bytes: Int
         do {
             type = FileType.detect(
-                try content.prefix(FileType.signatureLength), declared: outgoing.mimeType,
+                try content.prefix(MediaType.signatureLength), declared: outgoing.mimeType,
                 name: outgoing.name ?? filename)
             if type.hasPrefix("image/") {
                 let picture = await Platform.scaled(try content.read(), toPixels: 2_048)
@@ -96,7 +97,7 @@ struct CheckedAttachment: Sendable {
                 throw Self.refusal("\(field).\(name)", "must be 1 to 65,535 pixels (got \(side ?? 0)).")
             }
         }
-        guard attachment.blurhash?.unicodeScalars.allSatisfy(Self.blurhashCharacters.contains) ?? true,
+        guard attachment.blurhash?.unicodeScalars.allSatisfy(BlurHash.digits.unicodeScalars.contains) ?? true,
             attachment.blurhash?.utf8.count ?? 0 <= 128
         else { throw Self.refusal("\(field).blurhash", "must be a BlurHash of at most 128 characters.") }
         guard attachment.durationMilliseconds ?? 0 >= 0 else {
@@ -107,9 +108,6 @@ struct CheckedAttachment: Sendable {
             throw Self.refusal("\(field).waveform", "must have at most 128 values (got \(values)): send fewer.")
         }
     }
-
-    private static let blurhashCharacters = Set(
-        "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~".unicodeScalars)
 
     /// Returns the name of a file without the characters that the server refuses.
     private static func name(_ filename: String?) -> String {

@@ -1,5 +1,6 @@
 import BoundedWait
 import Foundation
+import Foundations
 import TestSupport
 import Testing
 

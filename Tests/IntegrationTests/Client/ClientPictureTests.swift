@@ -1,4 +1,5 @@
 import Foundation
+import Foundations
 @testable import Messaging
 import TestSupport
 import Testing

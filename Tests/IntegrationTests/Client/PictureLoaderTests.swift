@@ -1,6 +1,6 @@
 import BoundedWait
 import Foundation
-import Messaging
+import Foundations
 import NIOConcurrencyHelpers
 import Testing
 

@@ -1,5 +1,6 @@
 import BoundedWait
 import Foundation
+import Foundations
 import LineClient
 import Media
 import Messaging

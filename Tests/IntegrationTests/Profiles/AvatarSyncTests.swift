@@ -1,3 +1,4 @@
+import Foundations
 import LineClient
 @testable import Messaging
 import TestSupport
