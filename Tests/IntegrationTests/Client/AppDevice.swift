@@ -108,3 +108,34 @@ extension Identifier where Object == Conversation {
     static let aliceCarol = Self(rawValue: Room.aliceCarol)
     static let bobDave = Self(rawValue: Room.bobDave)
 }
+
+/// Runs a body with a server process, its database, and a device each of Alice and Bob.
+@MainActor
+func withAliceAndBob(
+    _ body: @MainActor (TestDatabase, _ alice: AppDevice, _ bob: AppDevice) async throws -> Void
+) async throws {
+    try await TestDatabase.with { database in
+        try await ServeProcess.with(database) { node in
+            try await AppDevice.with(.node(node.port)) { alice in
+                try await AppDevice.with(.node(node.port)) { bob in
+                    try await alice.signIn(.alice)
+                    try await bob.signIn(.bob)
+                    try await body(database, alice, bob)
+                }
+            }
+        }
+    }
+}
+
+/// Runs a body with a node that stores files, and Alice's device.
+@MainActor
+func withPictureDevice(
+    _ limits: FileLimits = FileLimits(), _ body: @MainActor (TestNode, AppDevice) async throws -> Void
+) async throws {
+    try await withPictures { node, _ in
+        try await AppDevice.with(.node(node.port), fileLimits: limits) { device in
+            try await device.signIn(.alice)
+            try await body(node, device)
+        }
+    }
+}

@@ -7,30 +7,22 @@ import Testing
 struct ClientDeliveredTests {
     @Test("a message is delivered when the other device has stored it, also in the background")
     func delivered() async throws {
-        try await TestDatabase.with { database in
-            try await ServeProcess.with(database) { node in
-                try await AppDevice.with(.node(node.port)) { alice in
-                    try await AppDevice.with(.node(node.port)) { bob in
-                        try await alice.signIn(.alice)
-                        try await bob.signIn(.bob)
-                        let chat = try await alice.client.loadedChat(with: .aliceBob)
-                        try await chat.send("while he is there")
-                        try await alice.waitUntil("the delivery") { _ in
-                            chat.messages.last.map { $0.content == "while he is there" && $0.isDelivered } == true
-                        }
-                        #expect(chat.messages.last?.isRead == false && chat.messages.last?.delivery == .sent)
-                        let member = try #require(chat.conversation?.members.first { $0.userID == .bob })
-                        #expect(member.lastDeliveredSeq == chat.messages.last?.seq)
-                        #expect(member.lastReadSeq < member.lastDeliveredSeq)
-                        await bob.client.enterBackground()
-                        try await chat.send("while he is away")
-                        try await alice.waitUntil("the sent message") { _ in chat.messages.last?.seq != nil }
-                        #expect(await bob.client.sync())
-                        try await alice.waitUntil("the delivery in the background") { _ in
-                            chat.messages.last.map { $0.content == "while he is away" && $0.isDelivered } == true
-                        }
-                    }
-                }
+        try await withAliceAndBob { _, alice, bob in
+            let chat = try await alice.client.loadedChat(with: .aliceBob)
+            try await chat.send("while he is there")
+            try await alice.waitUntil("the delivery") { _ in
+                chat.messages.last.map { $0.content == "while he is there" && $0.isDelivered } == true
+            }
+            #expect(chat.messages.last?.isRead == false && chat.messages.last?.delivery == .sent)
+            let member = try #require(chat.conversation?.members.first { $0.userID == .bob })
+            #expect(member.lastDeliveredSeq == chat.messages.last?.seq)
+            #expect(member.lastReadSeq < member.lastDeliveredSeq)
+            await bob.client.enterBackground()
+            try await chat.send("while he is away")
+            try await alice.waitUntil("the sent message") { _ in chat.messages.last?.seq != nil }
+            #expect(await bob.client.sync())
+            try await alice.waitUntil("the delivery in the background") { _ in
+                chat.messages.last.map { $0.content == "while he is away" && $0.isDelivered } == true
             }
         }
     }

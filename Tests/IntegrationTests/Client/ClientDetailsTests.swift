@@ -10,7 +10,7 @@ import Testing
 struct ClientDetailsTests {
     @Test("a reply with mentions and data is written offline, and arrives as it was shown")
     func reply() async throws {
-        try await withAliceAndBob { alice, bob in
+        try await withAliceAndBob { _, alice, bob in
             let chat = try await alice.client.loadedChat(with: .aliceBob)
             let his = try await bob.client.loadedChat(with: .aliceBob)
             try await his.send("Shall we meet?")
@@ -70,7 +70,7 @@ struct ClientDetailsTests {
 
     @Test("reactions are shown before they are sent, and taken back if the server refuses them")
     func reactions() async throws {
-        try await withAliceAndBob { alice, bob in
+        try await withAliceAndBob { _, alice, bob in
             let chat = try await alice.client.loadedChat(with: .aliceBob)
             let his = try await bob.client.loadedChat(with: .aliceBob)
             try await chat.send("Good news")
@@ -119,7 +119,7 @@ struct ClientDetailsTests {
 
     @Test("a scheduled message is listed and counted on all devices, sent at its time, or removed")
     func scheduled() async throws {
-        try await withAliceAndBob { alice, bob in
+        try await withAliceAndBob { _, alice, bob in
             let id = Conversation.ID.aliceBob
             @MainActor func count() -> Int? { alice.client.conversations.first { $0.id == id }?.scheduledCount }
             let never = try await alice.client.schedule("Never", in: id, at: Date(timeIntervalSinceNow: 2))
@@ -150,7 +150,7 @@ struct ClientDetailsTests {
         "unread mentions are right after the user has read or written elsewhere and another message followed",
         arguments: [true, false])
     func mentionsReadElsewhere(writes: Bool) async throws {
-        try await withAliceAndBob { alice, bob in
+        try await withAliceAndBob { _, alice, bob in
             try await AppDevice.with(bob.server) { laptop in
                 try await laptop.signIn(.bob)
                 let (his, hers) = (
@@ -183,7 +183,7 @@ struct ClientDetailsTests {
 
     @Test("pins reach all members, and settings the user's other devices alone")
     func settings() async throws {
-        try await withAliceAndBob { alice, bob in
+        try await withAliceAndBob { _, alice, bob in
             try await AppDevice.with(alice.server) { laptop in
                 try await laptop.signIn(.alice)
                 let chat = try await alice.client.loadedChat(with: .aliceBob)
@@ -243,7 +243,7 @@ struct ClientDetailsTests {
 
     @Test("edits and deletions that wait are shown as such, and a deleted message cannot be changed")
     func waitingChanges() async throws {
-        try await withAliceAndBob { alice, bob in
+        try await withAliceAndBob { _, alice, bob in
             let chat = try await alice.client.loadedChat(with: .aliceBob)
             for text in ["one", "two"] { try await chat.send(text) }
             try await alice.waitUntil("an empty outbox") { $0.pendingChangeCount == 0 }
@@ -274,7 +274,7 @@ struct ClientDetailsTests {
 
     @Test("a refused pin is taken back")
     func refusedPin() async throws {
-        try await withAliceAndBob { alice, bob in
+        try await withAliceAndBob { _, alice, bob in
             let group = try await alice.client.createGroup("Plans", with: [.bob], data: ["color": "red"])
             let chat = try await alice.client.loadedChat(with: group)
             try await chat.send("Read this", details: MessageDetails(mentionsEveryone: true))
@@ -295,7 +295,7 @@ struct ClientDetailsTests {
 
     @Test("a store of the version before gets the new values with the next sync")
     func migration() async throws {
-        try await withAliceAndBob { alice, bob in
+        try await withAliceAndBob { _, alice, bob in
             let his = try await bob.client.loadedChat(with: .aliceBob)
             let message = try #require(his.messages.last)
             try await bob.client.react(to: message, with: "👍")
@@ -330,20 +330,6 @@ struct ClientDetailsTests {
             #expect(chat.messages.suffix(2).first?.mentionsMe == true)
             #expect(chat.messages.first { $0.seq == message.seq }?.reactions == [Reaction(emoji: "👍", count: 1)])
             #expect(chat.conversation?.pinnedSeqs.first == message.seq)
-        }
-    }
-
-    private func withAliceAndBob(_ body: @MainActor (AppDevice, AppDevice) async throws -> Void) async throws {
-        try await TestDatabase.with { database in
-            try await ServeProcess.with(database) { node in
-                try await AppDevice.with(.node(node.port)) { alice in
-                    try await AppDevice.with(.node(node.port)) { bob in
-                        try await alice.signIn(.alice)
-                        try await bob.signIn(.bob)
-                        try await body(alice, bob)
-                    }
-                }
-            }
         }
     }
 }

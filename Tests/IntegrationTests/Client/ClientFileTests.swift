@@ -1,5 +1,6 @@
 import BoundedWait
 import Foundation
+import Foundations
 import GRDB
 import LineClient
 import Media
@@ -13,18 +14,6 @@ import WireProtocol
 @Suite("Client files")
 @MainActor
 struct ClientFileTests {
-    /// Runs a body with a node that keeps files of up to 4 MiB, and Alice's device.
-    private func withDevice(
-        _ limits: FileLimits = FileLimits(), _ body: @MainActor (TestNode, AppDevice) async throws -> Void
-    ) async throws {
-        try await withPictures { node, _ in
-            try await AppDevice.with(.node(node.port), fileLimits: limits) { device in
-                try await device.signIn(.alice)
-                try await body(node, device)
-            }
-        }
-    }
-
     /// Runs a body with a folder for files.
     private func withFolder(_ body: @MainActor (URL) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "postline-files-\(UUID().uuidString)")
@@ -45,7 +34,7 @@ struct ClientFileTests {
 
     @Test("sends files of every kind offline as one message, which other members download")
     func everyKind() async throws {
-        try await withDevice { node, device in
+        try await withPictureDevice { node, device in
             try await withFolder { folder in
                 let files = [MediaType.mp4, .ogg, .pdf, .png].map { Data(picture($0, bytes: 300_000)) }
                 let frame = Data(picture(.jpeg, bytes: 5_000))
@@ -138,7 +127,7 @@ struct ClientFileTests {
     func checked() async throws {
         var limits = FileLimits()
         (limits.fileBytes, limits.pictureBytes, limits.waitingFiles) = (5_000, 2_000, 3)
-        try await withDevice(limits) { _, device in
+        try await withPictureDevice(limits) { _, device in
             await device.client.disconnect()
             let text = OutgoingAttachment(Data("text".utf8), name: "a.txt")
             func field(_ attachments: [OutgoingAttachment], _ content: String = "") async -> String? {
@@ -187,7 +176,7 @@ struct ClientFileTests {
 
     @Test("an upload that was interrupted continues where it stopped")
     func resumed() async throws {
-        try await withDevice { node, device in
+        try await withPictureDevice { node, device in
             let body = picture(.mp4, bytes: 2_000_000)
             await device.client.disconnect()
             let id = try await device.client.send(
@@ -237,7 +226,7 @@ struct ClientFileTests {
 
     @Test("an upload delays the next message but no read mark, and discarding its message ends it")
     func discarded() async throws {
-        try await withDevice { node, device in
+        try await withPictureDevice { node, device in
             try await ScriptedPictureServer.with { server in
                 server.hold()
                 await device.client.disconnect()
@@ -322,7 +311,7 @@ struct ClientFileTests {
 
     @Test("schedules a message with uploaded files, and sends uploaded ones once")
     func scheduled() async throws {
-        try await withDevice { node, device in
+        try await withPictureDevice { node, device in
             let client = device.client
             let types: [MediaType] = [.wav, .quickTime, .gif]
             var attachments: [Message.Attachment] = []
@@ -356,7 +345,7 @@ struct ClientFileTests {
 
     @Test("a picture that waits in a store of the version before is sent")
     func migration() async throws {
-        try await withDevice { node, device in
+        try await withPictureDevice { node, device in
             await device.client.disconnect()
             let id = try await device.client.send(
                 picture: Data(picture(.png, bytes: 9_000)), text: "Pic", in: .aliceBob, width: 4, height: 3)

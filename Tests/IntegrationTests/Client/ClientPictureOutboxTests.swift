@@ -1,5 +1,6 @@
 import BoundedWait
 import Foundation
+import Foundations
 import GRDB
 import LineClient
 import NIOCore
@@ -13,18 +14,6 @@ import Testing
 @Suite("Client picture outbox")
 @MainActor
 struct ClientPictureOutboxTests {
-    /// Runs a body with a node that keeps pictures of up to a mebibyte, and Alice's device.
-    private func withDevice(
-        _ limits: FileLimits = FileLimits(), _ body: @MainActor (TestNode, AppDevice) async throws -> Void
-    ) async throws {
-        try await withPictures { node, _ in
-            try await AppDevice.with(.node(node.port), fileLimits: limits) { device in
-                try await device.signIn(.alice)
-                try await body(node, device)
-            }
-        }
-    }
-
     private func waitingFiles(_ device: AppDevice, of person: Person = .alice) throws -> [String] {
         let folder = device.folder.appending(path: "\(person.id).sqlite.outbox")
         guard FileManager.default.fileExists(atPath: folder.path) else { return [] }
@@ -45,7 +34,7 @@ struct ClientPictureOutboxTests {
 
     @Test("a picture that is sent offline is shown, survives a restart, and arrives once in order")
     func offline() async throws {
-        try await withDevice { node, device in
+        try await withPictureDevice { node, device in
             let view = Data(picture(.png, bytes: 400_000))
             await device.client.disconnect()
             try await device.client.send("Pic before", in: .aliceBob)
@@ -129,7 +118,7 @@ struct ClientPictureOutboxTests {
 
     @Test("an upload that was interrupted at any point is repeated", arguments: UploadState.allCases)
     func repeated(_ state: UploadState) async throws {
-        try await withDevice { node, device in
+        try await withPictureDevice { node, device in
             let view = picture(.png, bytes: 30_000)
             await device.client.disconnect()
             let id = try await device.client.send(picture: Data(view), text: "Pic", in: .aliceBob)
@@ -167,7 +156,7 @@ struct ClientPictureOutboxTests {
 
     @Test("a lost response to the send leads to one message")
     func lostResponse() async throws {
-        try await withDevice { node, device in
+        try await withPictureDevice { node, device in
             try await LossyRelay.with(
                 listening: SocketAddress(ipAddress: "127.0.0.1", port: 0),
                 to: SocketAddress(ipAddress: "127.0.0.1", port: node.port),
@@ -191,7 +180,7 @@ struct ClientPictureOutboxTests {
 
     @Test("a refused picture keeps its file until it is retried or discarded, and blocks nothing")
     func refused() async throws {
-        try await withDevice { node, device in
+        try await withPictureDevice { node, device in
             let chat = try await device.client.loadedChat(with: .aliceBob)
             // More than the server allows.
             try await chat.send(picture: Data(picture(.png, bytes: 1_100_000)), text: "Pic large")
@@ -220,7 +209,7 @@ struct ClientPictureOutboxTests {
         limits.waitingFiles = 2
         limits.waitingBytes = 5_000
         limits.pictureBytes = 4_000
-        try await withDevice(limits) { _, device in
+        try await withPictureDevice(limits) { _, device in
             await device.client.disconnect()
             func code(_ bytes: Data) async -> PostlineError.Code? {
                 do {
@@ -245,7 +234,7 @@ struct ClientPictureOutboxTests {
 
     @Test("a sign-out keeps what waits for the user's return, an erasing one deletes it")
     func signOut() async throws {
-        try await withDevice { node, device in
+        try await withPictureDevice { node, device in
             await device.client.disconnect()
             try await device.client.send(picture: Data(picture(.png)), text: "Pic kept", in: .aliceBob)
             try await device.client.signOut()
@@ -264,7 +253,7 @@ struct ClientPictureOutboxTests {
 
     @Test("deletes old files without a message at launch, and moves a guest's")
     func orphans() async throws {
-        try await withDevice { _, device in
+        try await withPictureDevice { _, device in
             await device.client.disconnect()
             let id = try await device.client.send(picture: Data(picture(.png)), in: .aliceBob)
             let pictures = OutboxFiles(folder: device.folder.appending(path: "\(Person.alice.id).sqlite.outbox"))

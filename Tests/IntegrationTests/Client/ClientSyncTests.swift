@@ -86,41 +86,33 @@ struct ClientSyncTests {
 
     @Test("shows others' messages, edits, deletions, read marks and groups")
     func changes() async throws {
-        try await TestDatabase.with { database in
-            try await ServeProcess.with(database) { node in
-                try await AppDevice.with(.node(node.port)) { alice in
-                    try await AppDevice.with(.node(node.port)) { bob in
-                        try await alice.signIn(.alice)
-                        try await bob.signIn(.bob)
-                        let group = try await alice.client.createGroup("Plans", with: [.bob])
-                        try await bob.waitUntil("the group") { $0.conversations.first?.title == "Plans" }
-                        let hers = try await alice.client.loadedChat(with: group)
-                        let his = try await bob.client.loadedChat(with: group)
-                        try await hers.send("one")
-                        try await hers.send("two")
-                        try await bob.waitUntil("the messages") { _ in his.contents == ["one", "two"] }
-                        #expect(bob.client.conversations.first?.unreadCount == 2)
-                        #expect(bob.client.conversations.first?.lastMessageContent == "two")
-                        try await alice.waitUntil("the sent messages") { _ in
-                            hers.messages.allSatisfy { $0.delivery == .sent }
-                        }
-                        #expect(hers.messages.map(\.isRead) == [false, false])
-                        try await his.markRead()
-                        #expect(bob.client.conversations.first?.unreadCount == 0)
-                        try await alice.waitUntil("the read messages") { _ in hers.messages.allSatisfy(\.isRead) }
-                        try await alice.client.edit(hers.messages[0], to: "uno")
-                        try await alice.client.delete(hers.messages[1])
-                        try await bob.waitUntil("the edit and the deletion") { _ in his.contents == ["uno", nil] }
-                        #expect(his.messages[1].deletedAt != nil)
-                        try await alice.client.renameGroup(group, to: "Old plans")
-                        try await bob.waitUntil("the name") { $0.conversations.first?.title == "Old plans" }
-                        try await alice.client.removeMember(.bob, from: group)
-                        try await bob.waitUntil("the removal from the group") { client in
-                            !client.conversations.contains { $0.id == group } && his.messages.isEmpty
-                                && his.conversation == nil
-                        }
-                    }
-                }
+        try await withAliceAndBob { _, alice, bob in
+            let group = try await alice.client.createGroup("Plans", with: [.bob])
+            try await bob.waitUntil("the group") { $0.conversations.first?.title == "Plans" }
+            let hers = try await alice.client.loadedChat(with: group)
+            let his = try await bob.client.loadedChat(with: group)
+            try await hers.send("one")
+            try await hers.send("two")
+            try await bob.waitUntil("the messages") { _ in his.contents == ["one", "two"] }
+            #expect(bob.client.conversations.first?.unreadCount == 2)
+            #expect(bob.client.conversations.first?.lastMessageContent == "two")
+            try await alice.waitUntil("the sent messages") { _ in
+                hers.messages.allSatisfy { $0.delivery == .sent }
+            }
+            #expect(hers.messages.map(\.isRead) == [false, false])
+            try await his.markRead()
+            #expect(bob.client.conversations.first?.unreadCount == 0)
+            try await alice.waitUntil("the read messages") { _ in hers.messages.allSatisfy(\.isRead) }
+            try await alice.client.edit(hers.messages[0], to: "uno")
+            try await alice.client.delete(hers.messages[1])
+            try await bob.waitUntil("the edit and the deletion") { _ in his.contents == ["uno", nil] }
+            #expect(his.messages[1].deletedAt != nil)
+            try await alice.client.renameGroup(group, to: "Old plans")
+            try await bob.waitUntil("the name") { $0.conversations.first?.title == "Old plans" }
+            try await alice.client.removeMember(.bob, from: group)
+            try await bob.waitUntil("the removal from the group") { client in
+                !client.conversations.contains { $0.id == group } && his.messages.isEmpty
+                    && his.conversation == nil
             }
         }
     }

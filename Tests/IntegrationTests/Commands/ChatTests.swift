@@ -1,6 +1,6 @@
 import BoundedWait
 import Foundation
-import Messaging
+import Foundations
 import TestSupport
 import Testing
 
@@ -8,6 +8,23 @@ import Testing
 struct ChatTests {
     private func chat(_ person: Person, _ node: TestNode, password: String = TestNode.password) throws -> Command {
         try Command(["chat", person.email, "--port", "\(node.port)"], environment: ["POSTLINE_PASSWORD": password])
+    }
+
+    /// Runs a body with chats of Alice and Bob that show their conversation.
+    private func withChats(
+        _ node: TestNode, _ body: (_ alice: Command, _ bob: Command) async throws -> Void
+    ) async throws {
+        let alice = try chat(.alice, node)
+        let bob = try chat(.bob, node)
+        defer {
+            alice.signal(SIGKILL)
+            bob.signal(SIGKILL)
+        }
+        for (chat, other) in [(alice, "bob"), (bob, "alice")] {
+            try chat.type("/open \(other)")
+            try await chat.waitForOutput("* in “")
+        }
+        try await body(alice, bob)
     }
 
     @Test(
@@ -51,45 +68,37 @@ struct ChatTests {
     @Test("replies, mentions, reactions and pins reach the other chat")
     func details() async throws {
         try await withNode { node in
-            let alice = try chat(.alice, node)
-            let bob = try chat(.bob, node)
-            defer {
-                alice.signal(SIGKILL)
-                bob.signal(SIGKILL)
-            }
-            for (chat, other) in [(alice, "bob"), (bob, "alice")] {
-                try chat.type("/open \(other)")
-                try await chat.waitForOutput("* in “")
-            }
-            try alice.type("Shall we meet?")
-            try await bob.waitForOutput("Alice Moreau: Shall we meet?")
-            try bob.type("/reply At noon, @alice")
-            try await alice.waitForOutput("Bob Okafor: At noon, @alice")
-            try await alice.waitForOutput("      > #")
-            try bob.type("/react 👍")
-            try await alice.waitForOutput(" has 👍 1: Shall we meet?")
-            try alice.type("/pin")
-            try await bob.waitForOutput(" is pinned")
-            try bob.type("/react 👍")
-            try await alice.waitForOutput(" has no reactions: Shall we meet?")
-            try bob.type("/unpin")
-            try await alice.waitForOutput(" is no longer pinned")
-            try alice.type("/archive")
-            try await alice.waitForOutput("* “Bob Okafor” is in the archive")
-            // The chat shows it before the server has it.
-            try await eventually("the archive to be stored") {
-                try await node.database.value(
-                    "select count(*) from conversation_mutes where archived_at is not null") == "1"
-            }
-            try bob.type("@alice, where?")
-            try await alice.waitForOutput("* “Bob Okafor” is no longer in the archive")
-            #expect(
-                try await node.database.column(
-                    "select mentions::text from public.messages where content like '%@alice%' order by seq")
-                    == ["{\(Person.alice.id)}", "{\(Person.alice.id)}"])
-            for chat in [alice, bob] {
-                try chat.endInput()
-                #expect(try await chat.exit() == 0)
+            try await withChats(node) { alice, bob in
+                try alice.type("Shall we meet?")
+                try await bob.waitForOutput("Alice Moreau: Shall we meet?")
+                try bob.type("/reply At noon, @alice")
+                try await alice.waitForOutput("Bob Okafor: At noon, @alice")
+                try await alice.waitForOutput("      > #")
+                try bob.type("/react 👍")
+                try await alice.waitForOutput(" has 👍 1: Shall we meet?")
+                try alice.type("/pin")
+                try await bob.waitForOutput(" is pinned")
+                try bob.type("/react 👍")
+                try await alice.waitForOutput(" has no reactions: Shall we meet?")
+                try bob.type("/unpin")
+                try await alice.waitForOutput(" is no longer pinned")
+                try alice.type("/archive")
+                try await alice.waitForOutput("* “Bob Okafor” is in the archive")
+                // The chat shows it before the server has it.
+                try await eventually("the archive to be stored") {
+                    try await node.database.value(
+                        "select count(*) from conversation_mutes where archived_at is not null") == "1"
+                }
+                try bob.type("@alice, where?")
+                try await alice.waitForOutput("* “Bob Okafor” is no longer in the archive")
+                #expect(
+                    try await node.database.column(
+                        "select mentions::text from public.messages where content like '%@alice%' order by seq")
+                        == ["{\(Person.alice.id)}", "{\(Person.alice.id)}"])
+                for chat in [alice, bob] {
+                    try chat.endInput()
+                    #expect(try await chat.exit() == 0)
+                }
             }
         }
     }
@@ -100,34 +109,26 @@ struct ChatTests {
             let folder = FileManager.default.temporaryDirectory.appending(path: "postline-chat-\(UUID().uuidString)")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(at: folder) }
-            let alice = try chat(.alice, node)
-            let bob = try chat(.bob, node)
-            defer {
-                alice.signal(SIGKILL)
-                bob.signal(SIGKILL)
+            try await withChats(node) { alice, bob in
+                let plan = Data(picture(.pdf, bytes: 20_000))
+                let path = folder.appending(path: "The plan.pdf").path
+                try plan.write(to: URL(filePath: path))
+                try alice.type("/file \"\(path)\" Read it")
+                try await bob.waitForOutput("Alice Moreau: Read it")
+                try await bob.waitForOutput("      [a file, The plan.pdf, 19 KB]")
+                try bob.type("/save \"\(folder.path)/copy.pdf\"")
+                try await bob.waitForOutput("* Saved as \(folder.path)/copy.pdf.")
+                #expect(try Data(contentsOf: folder.appending(path: "copy.pdf")) == plan)
+                try bob.type("/save \(folder.path)")
+                try await bob.waitForOutput("* Saved as \(folder.path)/2 The plan.pdf.")
+                #expect(try Data(contentsOf: folder.appending(path: "2 The plan.pdf")) == plan)
+                try bob.type("/save \(folder.path)/copy.pdf")
+                try await bob.waitForOutput("! \(folder.path)/copy.pdf exists: choose another name.")
+                try alice.type("/file \(folder.path)/missing.pdf")
+                try await alice.waitForOutput("! The file cannot be read: missing.pdf.")
+                try alice.type("/image \(folder.path)")
+                try await alice.waitForOutput("cannot be read: \(folder.lastPathComponent).")
             }
-            for (chat, other) in [(alice, "bob"), (bob, "alice")] {
-                try chat.type("/open \(other)")
-                try await chat.waitForOutput("* in “")
-            }
-            let plan = Data(picture(.pdf, bytes: 20_000))
-            let path = folder.appending(path: "The plan.pdf").path
-            try plan.write(to: URL(filePath: path))
-            try alice.type("/file \"\(path)\" Read it")
-            try await bob.waitForOutput("Alice Moreau: Read it")
-            try await bob.waitForOutput("      [a file, The plan.pdf, 19 KB]")
-            try bob.type("/save \"\(folder.path)/copy.pdf\"")
-            try await bob.waitForOutput("* Saved as \(folder.path)/copy.pdf.")
-            #expect(try Data(contentsOf: folder.appending(path: "copy.pdf")) == plan)
-            try bob.type("/save \(folder.path)")
-            try await bob.waitForOutput("* Saved as \(folder.path)/2 The plan.pdf.")
-            #expect(try Data(contentsOf: folder.appending(path: "2 The plan.pdf")) == plan)
-            try bob.type("/save \(folder.path)/copy.pdf")
-            try await bob.waitForOutput("! \(folder.path)/copy.pdf exists: choose another name.")
-            try alice.type("/file \(folder.path)/missing.pdf")
-            try await alice.waitForOutput("! The file cannot be read: missing.pdf.")
-            try alice.type("/image \(folder.path)")
-            try await alice.waitForOutput("cannot be read: \(folder.lastPathComponent).")
         }
     }
 
