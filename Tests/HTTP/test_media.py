@@ -262,7 +262,7 @@ class Resumed(unittest.TestCase):
             self.assertEqual(ask("HEAD", wrong).status, 404)
             self.assertIn(self.part(wrong, 0, 9).status, [400, 403])
 
-    def test_a_picture_begins_anew(self):
+    def test_a_picture_is_sent_whole(self):
         # Its metadata is erased while it arrives.
         png = b"\x89PNG\r\n\x1a\n" + (280_000).to_bytes(4, "big") + b"IDAT" + bytes(280_000) + bytes(4)
         _, url = self.begin(len(png), "image/png")
@@ -273,7 +273,12 @@ class Resumed(unittest.TestCase):
                 + png[:1000])
         self.assertEqual(self.offset(url), (0, "?0"))
         self.assertEqual(self.part(url, 1_000, len(png) - 1, png[1000:], len(png)).status, 409)
-        support.eventually(lambda: put(url, png).status == 204, "the upload")
+        answer = self.part(url, 0, 999, png[:1000], len(png))
+        self.assertEqual(answer.status, 400)
+        self.assertIn(b"a picture is not sent in parts", answer.body)
+        # The node may not know yet that the connection is gone.
+        support.eventually(
+            lambda: self.part(url, 0, len(png) - 1, png, len(png)).status == 204, "the upload")
 
     # Covers what a crash of a node leaves.
     def test_a_killed_node(self):

@@ -93,7 +93,12 @@ enum MediaRoutes {
             throw HTTPError(
                 .badRequest, "must be \"bytes FIRST-LAST/\(media.bytes)\".", field: "Content-Range")
         }
-        return first..<last + 1
+        let part = first..<last + 1
+        guard !media.type.isPicture || first > 0 || part.count == media.bytes else {
+            throw HTTPError(
+                .badRequest, "must be the whole file: a picture is not sent in parts.", field: "Content-Range")
+        }
+        return part
     }
 
     /// Returns the response that says how much of an upload has arrived.
