@@ -177,8 +177,7 @@ let package = Package(
         // The modules of the commands.
         module("Metering", [.product(name: "CoreMetrics", package: "swift-metrics", condition: server)]),
         module("PrivatePostgres", ["Foundations", .subprocess]),
-        module("TerminalText"),
-        module("Chat", ["Foundations", "Postline", "TerminalText", .logging]),
+        module("Chat", ["Foundations", "Postline", .logging]),
         module(
             "Doctor",
             [
@@ -196,7 +195,7 @@ let package = Package(
                 "Accounts", "ChangeFeed", "DatabaseAccess", "Doctor", "Foundations", "Gateway", "HTTPServing",
                 "LineServer", "Media",
                 "Messaging", "Metering", "Outbound", "Outbox", "Postgres", "PrivatePostgres", "Schema",
-                "TerminalText", "WireProtocol", .argumentParser,
+                "WireProtocol", .argumentParser,
                 .logging,
                 .metrics, .nio, .nioHTTP1, .lifecycle, .systemPackage,
                 .product(name: "UnixSignals", package: "swift-service-lifecycle", condition: server),
@@ -210,7 +209,7 @@ let package = Package(
             [
                 "CClients", "CNotifyPeer", "Accounts", "ChangeFeed", "Concurrency", "DatabaseAccess", "Foundations",
                 "LineClient", "LineServer", "Messaging", "Postgres", "Postline", "PrivatePostgres", "Schema",
-                "TerminalText", "WireProtocol", .argumentParser, .sqlite, .logging, .nio, .nioHTTP1, .nioPosix,
+                "WireProtocol", .argumentParser, .sqlite, .logging, .nio, .nioHTTP1, .nioPosix,
                 .subprocess, .systemPackage,
             ]),
 
@@ -246,7 +245,7 @@ let package = Package(
             ], exclude: ["Fuzzing/Corpus", "Fuzzing/FuzzTarget.swift"]),
         tests("MeteringTests", ["Metering", .metrics]),
         tests("BenchTests", ["postline-bench", .nio, .nioPosix]),
-        tests("ChatTests", ["Chat", "Postline", "TerminalText", "TestSupport"]),
+        tests("ChatTests", ["Chat", "Foundations", "Postline", "TestSupport"]),
         tests("DoctorTests", ["Accounts", "Doctor", "Foundations", "Messaging", "Schema", "TestSupport"]),
         tests(
             "PostlineTests",

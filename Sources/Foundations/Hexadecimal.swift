@@ -7,6 +7,14 @@ extension [UInt8] {
     }
 }
 
+extension UInt64 {
+    /// The value as sixteen lower-case digits.
+    package var hexadecimal: String {
+        let digits = String(self, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}
+
 extension Sequence<UInt8> {
     /// The bytes as two lower-case digits each.
     package var hexadecimal: String {

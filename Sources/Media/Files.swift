@@ -1,10 +1,5 @@
+import Foundations
 import SystemPackage
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 /// Flushes a file to disk (fsync). Returns true on success.
 func sync(_ file: FileDescriptor) -> Bool { fsync(file.rawValue) == 0 }

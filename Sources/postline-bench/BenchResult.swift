@@ -1,4 +1,4 @@
-import TerminalText
+import Foundations
 import WireProtocol
 
 /// A result: a measured number with its goal.

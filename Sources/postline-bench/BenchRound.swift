@@ -1,4 +1,4 @@
-import TerminalText
+import Foundations
 
 /// The result of one side in one round.
 struct BenchRound: Sendable {

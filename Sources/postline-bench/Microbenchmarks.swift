@@ -1,7 +1,7 @@
 import ChangeFeed
 import LineClient
 import LineServer
-import TerminalText
+import Foundations
 
 /// The computation of the service for a request and a change, without sockets and database.
 struct Microbenchmarks {

@@ -1,6 +1,6 @@
 import LineClient
 import PrivatePostgres
-import TerminalText
+import Foundations
 import WireProtocol
 
 /// The duration of a search among a million users, including typos.

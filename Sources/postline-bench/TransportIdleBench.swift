@@ -1,4 +1,4 @@
-import TerminalText
+import Foundations
 
 /// The cost of an idle live session over each transport, in resident memory of the node.
 struct TransportIdleBench {

@@ -1,4 +1,4 @@
-import TerminalText
+import Foundations
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import ChangeFeed
 @testable import DatabaseAccess
+import Foundations
 import Logging
 import Messaging
 import Metering
@@ -9,12 +10,6 @@ import ServiceLifecycle
 import Synchronization
 import Testing
 import WireProtocol
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Glibc)
-import Glibc
-#endif
 
 @testable import LineServer
 

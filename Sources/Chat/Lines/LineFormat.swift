@@ -1,5 +1,5 @@
 import Postline
-import TerminalText
+import Foundations
 
 /// Formats events in line mode, one per line, for people and scripts.
 struct LineFormat: Sendable {

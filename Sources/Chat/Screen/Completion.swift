@@ -1,5 +1,5 @@
 import Postline
-import TerminalText
+import Foundations
 
 /// The candidates that Tab offers for the text before the cursor: commands, names or usernames.
 struct Completion: Sendable, Equatable {

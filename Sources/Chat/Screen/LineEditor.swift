@@ -1,4 +1,4 @@
-import TerminalText
+import Foundations
 
 /// The text that the user types, and the position of the cursor. Moves and deletes by whole characters.
 struct LineEditor: Sendable, Equatable {

@@ -1,5 +1,5 @@
 import Postline
-import TerminalText
+import Foundations
 
 /// The rows of the open conversation: dates, senders, texts and delivery signs.
 struct MessageRows {

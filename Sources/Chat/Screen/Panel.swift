@@ -1,5 +1,5 @@
 import Postline
-import TerminalText
+import Foundations
 
 /// A panel over the conversations until the next key. It scrolls if it is higher than the screen.
 struct Panel: Sendable, Equatable {

@@ -1,5 +1,5 @@
 import Postline
-import TerminalText
+import Foundations
 
 /// Shows notices as a panel, or as a sentence at the bottom.
 extension ScreenModel {

@@ -1,4 +1,4 @@
-import TerminalText
+import Foundations
 
 /// The style of a text.
 struct Style: Sendable, Equatable {

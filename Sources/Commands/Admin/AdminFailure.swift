@@ -1,6 +1,6 @@
 import ArgumentParser
 import Postgres
-import TerminalText
+import Foundations
 
 /// The reason why an admin command failed, with the exit code.
 struct AdminFailure: Error, Equatable {

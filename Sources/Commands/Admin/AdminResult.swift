@@ -1,4 +1,4 @@
-import TerminalText
+import Foundations
 import WireProtocol
 
 /// The JSON result of a function of the schema `admin`, formatted for a terminal.

@@ -49,7 +49,8 @@ struct ReconnectBatcher: Sendable {
         let rows = try await database.rowsForMany(
             Self.hasNoChanges,
             [
-                array(clients.map(\.epoch)), array(clients.map { "\($0.user)" }), array(clients.map(\.snapshot.text)),
+                clients.map(\.epoch).arrayLiteral, clients.plainArrayLiteral { $0.user },
+                clients.map(\.snapshot.text).arrayLiteral,
             ], as: .feed)
         var pages: [SyncPage?] = Array(repeating: nil, count: clients.count)
         var isDurable = true
@@ -96,11 +97,6 @@ struct ReconnectBatcher: Sendable {
         select place, epoch, snapshot, conversation_ids, is_durable, sees_presence \
         from feed.has_no_changes($1::text[], $2::uuid[], $3::pg_snapshot[])
         """)
-
-    /// Returns a PostgreSQL array literal of texts without quotes and backslashes.
-    private static func array(_ texts: [String]) -> String {
-        #"{"\#(texts.joined(separator: #"",""#))"}"#
-    }
 }
 
 extension UInt8 {

@@ -1,4 +1,5 @@
 import Foundation
+import Foundations
 
 /// The pictures of one user on disk. Files are written atomically; damaged ones are removed and count as missing.
 actor PictureCache {
@@ -85,25 +86,20 @@ actor PictureCache {
     // A file has a checksum of what follows, the key, a line end, and the picture. Keys with the same name replace each
     // other, since the key is compared.
 
-    static func name(for key: String) -> String { hexadecimal(checksum(Data(key.utf8))) }
+    static func name(for key: String) -> String { checksum(Data(key.utf8)).hexadecimal }
 
     private static func file(_ data: Data, key: String) -> Data {
         let content = Data("\(key)\n".utf8) + data
-        return Data(hexadecimal(checksum(content)).utf8) + content
+        return Data(checksum(content).hexadecimal.utf8) + content
     }
 
     private static func content(of file: Data, key: String) -> Data? {
         let content = file.dropFirst(16)
         let head = Data("\(key)\n".utf8)
-        guard content.starts(with: head), file.prefix(16).elementsEqual(hexadecimal(checksum(content)).utf8) else {
+        guard content.starts(with: head), file.prefix(16).elementsEqual(checksum(content).hexadecimal.utf8) else {
             return nil
         }
         return Data(content.dropFirst(head.count))
-    }
-
-    private static func hexadecimal(_ value: UInt64) -> String {
-        let digits = String(value, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
     }
 
     /// Returns the FNV-1a hash of the bytes, and of their number.
