@@ -299,8 +299,9 @@ class Changes(unittest.TestCase):
         self.assertTrue(next(lines).startswith(b"id: "))
         while next(lines):
             pass
-        # The user sees nobody's presence, so the next line is a comment.
+        # The user sees nobody's presence, so the next line is a comment, without the blank line that ends an event.
         self.assertEqual(next(lines), b":")
+        self.assertNotEqual(next(lines), b"")
         stream.cut()
 
     # F1.

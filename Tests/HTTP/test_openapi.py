@@ -25,6 +25,8 @@ class OpenAPI(unittest.TestCase):
     def test_describes_exactly_the_existing_methods(self):
         document = request("GET", "/v1/openapi.json").json
         self.assertEqual(document["openapi"], "3.0.3")
+        for path in ["/v1/media/{id}", "/v1/changes", "/v1/rpc", "/v1/openapi.json"]:
+            self.assertIn(path, document["paths"])
         for path, item in document["paths"].items():
             for method in item:
                 with self.subTest(path):

@@ -102,6 +102,11 @@ struct RestoreTests {
             for id in ids { try Data([1]).write(to: URL(fileURLWithPath: "\(folder)/avatars/\(id)")) }
             let whole = try await Command.run(["doctor"], environment: environment)
             #expect(whole.output.contains("All of the 3 of 3 files"), "\(whole.output)")
+            try FileManager.default.removeItem(atPath: folder)
+            let nothing = try await Command.run(["doctor"], environment: environment)
+            #expect(
+                nothing.output.contains("3 of the 3 of 3 files that were looked for are missing"),
+                "\(nothing.output)")
         }
     }
 

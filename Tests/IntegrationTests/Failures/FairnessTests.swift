@@ -252,6 +252,27 @@ struct FairnessTests {
         }
     }
 
+    @Test("creating a group counts as one change per ten members")
+    func largeGroups() async throws {
+        try await withNode(NodeSettings(rates: .withoutRefill)) { node in
+            let alice = try await node.signedIn(.alice)
+            _ = try await node.database.value(
+                """
+                insert into auth.users (id, email)
+                select gen_random_uuid(), 'large.' || n || '@example.org' from generate_series(1, 29) n
+                """)
+            let others = try await node.database.column(
+                "select id from auth.users where email like 'large.%@example.org'"
+            ).compactMap(\.self).map { JSON.string($0) }
+            let small: JSONObject = ["title": "One", "member_ids": [others[0]]]
+            let burst = Rates().sendBurst
+            for _ in 1...burst - 3 { try await alice.call("conversations.create_group", small) }
+            // Thirty members are three changes.
+            try await alice.call("conversations.create_group", ["title": "Three", "member_ids": .array(others)])
+            try await alice.refused(.rateLimited, "conversations.create_group", small)
+        }
+    }
+
     // A5
     @Test("adding a user to a group does not block its own changes")
     func openTransaction() async throws {

@@ -342,6 +342,24 @@ struct DevicePushTests {
         }
     }
 
+    // B6
+    @Test("the features name push only if a provider is set")
+    func feature() async throws {
+        try await PushSetup.with { setup in
+            for (environment, isNamed) in [(try setup.environment(), true), ([:], false)] {
+                let node = try await ServeProcess.start(setup.database, environment: environment)
+                defer { node.command.signal(SIGKILL) }
+                let client = try await node.connect()
+                let info = try await client.call("server.info")
+                guard case .array(let features) = info["features"] else {
+                    Issue.record("no features: \(info)")
+                    return
+                }
+                #expect(features.contains("push") == isNamed)
+            }
+        }
+    }
+
     @Test("rejects devices of unconfigured platforms, and syncs mutes")
     func without() async throws {
         try await withTwoNodes { one, other in

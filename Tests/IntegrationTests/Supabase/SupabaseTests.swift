@@ -79,12 +79,37 @@ struct SupabaseTests {
                 """)
             #expect(left == "t|t|t|t|1")
 
-            // As described in docs/supabase.md.
+            _ = try await server.psql(as: "postgres", try Self.removal)
+            #expect(try await server.catalogue() == before)
+        }
+    }
+
+    // E6
+    @Test("uninstalls without a table of the app that has one of Postline's names")
+    func removedBesideOthers() async throws {
+        try await SupabaseServer.with { server in
+            _ = try await server.psql(
+                as: "postgres",
+                """
+                drop table public.messages cascade;
+                create table public.messages (body text);
+                insert into public.messages values ('the app wrote this');
+                delete from app.migrations where name = '20261121000400_messages';
+                """)
+            _ = try await server.psql(as: "postgres", try Self.removal)
+            let left = try await server.psql(
+                as: "postgres", "select body, to_regclass('public.conversations') from public.messages")
+            #expect(left == "the app wrote this|")
+        }
+    }
+
+    /// The statements of docs/supabase.md that remove Postline.
+    private static var removal: String {
+        get throws {
             let page = try String(contentsOf: SupabaseServer.page, encoding: .utf8)
             let removal = try #require(page.split(separator: "```sql\n").last?.split(separator: "```").first)
             #expect(removal.hasPrefix("do $$"))
-            _ = try await server.psql(as: "postgres", String(removal))
-            #expect(try await server.catalogue() == before)
+            return String(removal)
         }
     }
 

@@ -35,8 +35,10 @@ struct AppleKey: Sendable {
         return AppleSignIn(clients: [Self.app], source: Keys(text: try Self.set([self])), logger: .quiet)
     }
 
+    /// Returns a key set of these keys, before which are keys that no version of the server understands (E22).
     static func set(_ keys: [AppleKey]) throws -> String {
-        #"{"keys":[\#(try keys.map { try $0.jwk }.joined(separator: ","))]}"#
+        let others = [#"{"kty":"AKP","kid":"later","alg":"ML-DSA-65","pub":"AA"}"#, #"{"kid":"no type"}"#, "7"]
+        return #"{"keys":[\#((others + (try keys.map { try $0.jwk })).joined(separator: ","))]}"#
     }
 
     /// Returns a valid token of a subject with changed claims. An empty value omits the claim.
