@@ -20,21 +20,27 @@ struct HEICItems {
     /// The properties of an image that its picture does not need: its description and times.
     private static let erasedProperties: Set<String> = ["udes", "crtt", "mdft"]
 
+    /// The largest number of boxes, items and places that are read. One item of a picture in tiles has three.
+    static let maxEntries = 1 << 14
+
+    /// The number of entries that may still be read.
+    private var entriesLeft = maxEntries
+
     /// Reads the list.
     ///
     /// - Parameters:
     ///   - bytes: The box with its header.
     ///   - header: The size of its header.
     ///   - position: The position of the box in the file.
-    /// - Throws: `PictureDamage` if the list is malformed.
+    /// - Throws: `PictureDamage` if the list is malformed, or has too many entries.
     init(_ bytes: [UInt8], header: Int, at position: Int) throws(PictureDamage) {
         self.bytes = bytes
         // Version and flags precede the boxes.
         guard bytes.count >= header + 4 else { throw Self.malformed }
-        let boxes = try Self.boxes(in: bytes, header + 4..<bytes.count)
+        let boxes = try readBoxes(in: header + 4..<bytes.count)
         var items: Set<Int> = []
         for box in boxes where box.type == "iinf" {
-            for item in try Self.metadataItems(in: bytes, box.content) {
+            for item in try readMetadataItems(in: box.content) {
                 items.insert(item.id)
                 // Without its type, no reader expects EXIF or XMP in it.
                 if let start = item.typeStart { self.bytes.replaceSubrange(start..<start + 4, with: "free".utf8) }
@@ -43,7 +49,7 @@ struct HEICItems {
         var inFile: [Range<Int>] = []
         var inList: [Range<Int>] = []
         for box in boxes where box.type == "iloc" {
-            let places = try Self.places(of: items, in: bytes, box.content)
+            let places = try readPlaces(of: items, in: box.content)
             inFile += places.inFile
             inList += places.inList
         }
@@ -77,29 +83,36 @@ struct HEICItems {
 
     /// Erases the texts among the images' properties. They stay as empty boxes, since others are named by their number.
     private mutating func eraseProperties(_ content: Range<Int>) throws(PictureDamage) {
-        for container in try Self.boxes(in: bytes, content) where container.type == "ipco" {
-            for box in try Self.boxes(in: bytes, container.content) where Self.erasedProperties.contains(box.type) {
+        for container in try readBoxes(in: content) where container.type == "ipco" {
+            for box in try readBoxes(in: container.content) where Self.erasedProperties.contains(box.type) {
                 erase(box)
             }
         }
     }
 
-    private static func boxes(in bytes: [UInt8], _ part: Range<Int>) throws(PictureDamage) -> [Box] {
+    /// Counts an entry that is read.
+    private mutating func countEntry() throws(PictureDamage) {
+        entriesLeft -= 1
+        guard entriesLeft >= 0 else { throw PictureDamage("the list of items of a HEIC file has too many entries") }
+    }
+
+    private mutating func readBoxes(in part: Range<Int>) throws(PictureDamage) -> [Box] {
         var boxes: [Box] = []
         var start = part.lowerBound
         while start < part.upperBound {
+            try countEntry()
             guard start + 8 <= part.upperBound, var size = bytes.bigEndian(at: start, bytes: 4),
                 let type = bytes.code(at: start + 4)
-            else { throw malformed }
+            else { throw Self.malformed }
             var header = 8
             if size == 1 {
                 header = 16
-                guard let large = number(in: bytes, at: start + 8, bytes: 8) else { throw malformed }
+                guard let large = Self.number(in: bytes, at: start + 8, bytes: 8) else { throw Self.malformed }
                 size = large
             } else if size == 0 {
                 size = part.upperBound - start
             }
-            guard size >= header, size <= part.upperBound - start else { throw malformed }
+            guard size >= header, size <= part.upperBound - start else { throw Self.malformed }
             boxes.append((type, start + 4, start + header..<start + size))
             start += size
         }
@@ -107,38 +120,38 @@ struct HEICItems {
     }
 
     /// Returns the ids of the items that are metadata, from the box `iinf`, and the places of their types.
-    private static func metadataItems(
-        in bytes: [UInt8], _ content: Range<Int>
+    private mutating func readMetadataItems(
+        in content: Range<Int>
     ) throws(PictureDamage) -> [(id: Int, typeStart: Int?)] {
         let header = bytes.bigEndian(at: content.lowerBound, bytes: 1) == 0 ? 6 : 8
-        guard content.count >= header else { throw malformed }
+        guard content.count >= header else { throw Self.malformed }
         var items: [(id: Int, typeStart: Int?)] = []
-        for box in try boxes(in: bytes, content.lowerBound + header..<content.upperBound) where box.type == "infe" {
+        for box in try readBoxes(in: content.lowerBound + header..<content.upperBound) where box.type == "infe" {
             let start = box.content.lowerBound
             let version = bytes.bigEndian(at: start, bytes: 1) ?? 0
             let idBytes = version < 3 ? 2 : 4
-            guard let id = bytes.bigEndian(at: start + 4, bytes: idBytes) else { throw malformed }
+            guard let id = bytes.bigEndian(at: start + 4, bytes: idBytes) else { throw Self.malformed }
             // Before version 2 an item has no type, and is no image.
             guard version >= 2 else {
                 items.append((id, nil))
                 continue
             }
             let typeStart = start + 4 + idBytes + 2
-            guard typeStart + 4 <= box.content.upperBound, let type = bytes.code(at: typeStart) else { throw malformed }
-            if metadataTypes.contains(type) { items.append((id, typeStart)) }
+            guard typeStart + 4 <= box.content.upperBound, let type = bytes.code(at: typeStart) else { throw Self.malformed }
+            if Self.metadataTypes.contains(type) { items.append((id, typeStart)) }
         }
         return items
     }
 
     /// Returns the places of items in the file and in the box `idat`, from the box `iloc`.
-    private static func places(
-        of items: Set<Int>, in bytes: [UInt8], _ content: Range<Int>
+    private mutating func readPlaces(
+        of items: Set<Int>, in content: Range<Int>
     ) throws(PictureDamage) -> (inFile: [Range<Int>], inList: [Range<Int>]) {
         var (inFile, inList): ([Range<Int>], [Range<Int>]) = ([], [])
         var next = content.lowerBound
         func take(_ count: Int) throws(PictureDamage) -> Int {
-            guard next + count <= content.upperBound, let number = number(in: bytes, at: next, bytes: count) else {
-                throw malformed
+            guard next + count <= content.upperBound, let number = Self.number(in: bytes, at: next, bytes: count) else {
+                throw Self.malformed
             }
             next += count
             return number
@@ -149,9 +162,10 @@ struct HEICItems {
         let (offsetBytes, lengthBytes, baseBytes) = (sizes >> 12 & 15, sizes >> 8 & 15, sizes >> 4 & 15)
         let indexBytes = version == 0 ? 0 : sizes & 15
         guard version <= 2, [offsetBytes, lengthBytes, baseBytes, indexBytes].allSatisfy([0, 4, 8].contains) else {
-            throw malformed
+            throw Self.malformed
         }
         for _ in 0..<(try take(version < 2 ? 2 : 4)) {
+            try countEntry()
             let id = try take(version < 2 ? 2 : 4)
             let method = version == 0 ? 0 : try take(2) & 15
             let reference = try take(2)
@@ -162,9 +176,10 @@ struct HEICItems {
                 next += extents * extentBytes
                 continue
             }
-            guard method < 2 else { throw malformed }
+            guard method < 2 else { throw Self.malformed }
             // Extents without a size are all the same.
             for _ in 0..<(extentBytes == 0 ? min(extents, 1) : extents) {
+                try countEntry()
                 _ = try take(indexBytes)
                 let start = base + (try take(offsetBytes))
                 let length = try take(lengthBytes)
