@@ -63,9 +63,11 @@ struct PublishedArchitectureTests {
 
     @Test("each file exists")
     func files() throws {
-        let all = ["sql", "Sources", "Tests"].flatMap { folder in
-            ["sql", "swift"].flatMap { Repository.files(in: folder, endingIn: $0) }
-        }
+        let all =
+            ["Package.swift"]
+            + ["sql", "Sources", "Tests"].flatMap { folder in
+                ["sql", "swift"].flatMap { Repository.files(in: folder, endingIn: $0) }
+            }
         let names = names(/[\w\/+]+\.(sql|swift)/).map(\.0)
         #expect(names.count > 8)
         for name in names { #expect(all.contains { $0.hasSuffix("/\(name)") || $0 == name }, "\(name)") }
