@@ -76,7 +76,12 @@ extension Substring {
     /// True if the text is a `b64token` (RFC 6750, section 2.1), which allows equals signs only at its end.
     fileprivate var isBearerToken: Bool {
         let characters = utf8.prefix { byte in
-            byte.isDigit || byte.isLetter || "-._~+/".utf8.contains(byte)
+            switch byte {
+            case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"), UInt8(ascii: "+"),
+                UInt8(ascii: "/"):
+                true
+            default: byte.isDigit || byte.isLetter
+            }
         }
         return !characters.isEmpty && utf8[characters.endIndex...].allSatisfy { $0 == UInt8(ascii: "=") }
     }
