@@ -58,6 +58,9 @@ package struct Gateway: Service {
 
     /// Limits the pages of conversations with profiles that are read and converted at a time.
     let conversationPages: ConcurrencyLimiter
+
+    /// Limits the batches whose answers are collected at a time.
+    let batches: ConcurrencyLimiter
     let lineServer: LineServer
     let metrics: GatewayMetrics
     let logger: Logger
@@ -76,6 +79,7 @@ package struct Gateway: Service {
         tickets = service.streamTickets
         activity = service.activity
         conversationPages = service.conversationPages
+        batches = service.batches
         self.lineServer = lineServer
         self.logger = logger
         self.metrics = GatewayMetrics(factory: metrics)

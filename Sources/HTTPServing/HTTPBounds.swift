@@ -38,7 +38,7 @@ package struct HTTPBounds: Sendable {
 
     /// The most bytes of unwritten responses of all clients together. Beyond it the connections with the oldest unwritten
     /// responses are closed.
-    package var maxUnwrittenBytes = 1 << 28
+    package var maxUnwrittenBytes = 1 << 27
 
     /// The time for requests in progress to complete during shutdown.
     package var shutdownTimeout: Duration = .seconds(8)

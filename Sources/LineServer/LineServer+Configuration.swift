@@ -34,7 +34,7 @@ extension LineServer {
 
         /// The maximum response bytes that may wait for all clients together. Beyond it the clients with the most are
         /// cut off.
-        package var maxUnwrittenBytes = 1 << 28
+        package var maxUnwrittenBytes = 1 << 27
 
         /// The maximum number of served clients. Further ones get a goodbye and are closed.
         package var maxConnections = 20_000

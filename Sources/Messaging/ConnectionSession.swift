@@ -79,8 +79,7 @@ actor ConnectionSession: LineSession {
         CurrentRequest(id: id, method: operation.method, owner: owner)
     }
 
-    /// The owner of the requests of this connection.
-    private var owner: RequestOwner {
+    var owner: RequestOwner {
         guard case .user(let user, _) = caller else { return RequestOwner(addressKey) }
         return RequestOwner(user, in: isGuest ? .guests(addressKey) : .users(addressKey))
     }

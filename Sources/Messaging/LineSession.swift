@@ -1,6 +1,7 @@
 package import ChangeFeed
 package import DatabaseAccess
 package import NIOCore
+package import Postgres
 package import WireProtocol
 
 /// A request without its envelope.
@@ -78,6 +79,9 @@ package struct Answer: Sendable {
 
 /// The session of one connection: unauthenticated or of one user.
 package protocol LineSession: Sendable {
+    /// The owner of the session's requests where requests share something: its user, or else the client's address.
+    var owner: RequestOwner { get async }
+
     /// Performs a request. Every failure is an answer.
     ///
     /// The caller sends the next request after the answer to the last, so that requests take effect in order. When a

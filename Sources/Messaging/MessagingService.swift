@@ -24,6 +24,10 @@ package final class MessagingService: Service, SessionFactory {
 
     /// Limits the pages of conversations with repeated profiles that are read and converted at a time.
     package let conversationPages: ConcurrencyLimiter
+
+    /// Limits the batches whose answers are collected at a time. A client's further batches wait, so that its partial
+    /// answers do not fill the memory. The pool runs no more of its requests at a time either.
+    package let batches: ConcurrencyLimiter
     let feed: Feed
     let sendBatcher: SendBatcher
 
@@ -183,6 +187,7 @@ package final class MessagingService: Service, SessionFactory {
         conversationPages = ConcurrencyLimiter(
             width: max(2, System.coreCount),
             groupShare: configuration.rates == nil ? nil : max(1, System.coreCount / 2), on: pool.reactor)
+        batches = ConcurrencyLimiter(share: configuration.rates == nil ? nil : 2, on: pool.reactor)
         feed = Feed(
             settings: .init(
                 url: configuration.listenDatabaseURL, standbyURL: configuration.standbyDatabaseURL,

@@ -6,6 +6,7 @@ import Messaging
 import Metering
 import NIOCore
 import NIOPosix
+import Postgres
 import ServiceLifecycle
 import Synchronization
 import Testing
@@ -19,6 +20,7 @@ final class StubSession: LineSession {
 
     let sink: any ClientSink
     let peerAddress: String
+    var owner: RequestOwner { RequestOwner(AddressKey(peerAddress)) }
 
     /// Succeeds when the session has closed.
     let closed = AsyncPromise<Void>()

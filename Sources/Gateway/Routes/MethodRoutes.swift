@@ -15,8 +15,7 @@ enum MethodRoutes {
             let envelope = Envelope(context.request.body)
             return try await context.handler.withSession(for: context, allowsAnonymous: envelope.allowsAnonymous) {
                 session throws(ProtocolError) in
-                await rpc(
-                    envelope, session, context.request.id, within: context.gateway.configuration.maxBatchTime)
+                try await rpc(envelope, session, context)
             }
         },
     ]
@@ -34,35 +33,44 @@ enum MethodRoutes {
     }()
 
     /// Executes a request or a batch, as on the line port.
-    ///
-    /// - Parameter limit: the time after which no further request of a batch begins.
     private static func rpc(
-        _ envelope: Envelope, _ session: any LineSession, _ id: RequestID, within limit: Duration
-    ) async -> HTTPResponse {
-        let (items, isBatch) =
-            switch envelope {
-            case .single(let item): ([item], false)
-            case .batch(let items): (items, true)
+        _ envelope: Envelope, _ session: any LineSession, _ context: RequestContext
+    ) async throws(ProtocolError) -> HTTPResponse {
+        let body: ByteBuffer
+        switch envelope {
+        case .single(let item):
+            body = await answers(to: [item], isBatch: false, session, context)
+        case .batch(let items):
+            await session.countRequests(items.count - 1)
+            body = try await context.gateway.batches.run(for: await session.owner) {
+                await answers(to: items, isBatch: true, session, context)
             }
-        await session.countRequests(items.count - 1)
+        }
+        // Notifications have no response.
+        return body.readableBytes == 0 ? HTTPResponse(.noContent) : .json(body)
+    }
+
+    /// Executes the items one after another, and returns their answers, those of a batch as an array.
+    private static func answers(
+        to items: [Envelope.Item], isBatch: Bool, _ session: any LineSession, _ context: RequestContext
+    ) async -> ByteBuffer {
         var body = ByteBuffer()
         let start = ContinuousClock.now
+        let limit = context.gateway.configuration.maxBatchTime
         for (index, item) in items.enumerated() {
             let content: Answer.Content =
                 switch item.content {
                 case .success where body.readableBytes > Answer.maxLineBytes: .failure(.batchSizeExceeded)
                 case .success where index > 0 && .now - start >= limit: .failure(.batchTimeExceeded(limit))
-                case .success(let request): await session.answer(request, id).content
+                case .success(let request): await session.answer(request, context.request.id).content
                 case .failure(let error): .failure(error)
                 }
             guard let sent = item.id else { continue }
             if isBatch { body.writeString(body.readableBytes == 0 ? "[" : ",") }
             body.writeAnswer(id: sent, content)
         }
-        // Notifications have no response.
-        guard body.readableBytes > 0 else { return HTTPResponse(.noContent) }
-        if isBatch { body.writeString("]") }
-        return .json(body)
+        if isBatch, body.readableBytes > 0 { body.writeString("]") }
+        return body
     }
 }
 

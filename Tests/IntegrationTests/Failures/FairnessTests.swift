@@ -11,7 +11,7 @@ import WireProtocol
 /// The limits of one user's effect on others.
 @Suite("Fairness between users", .timeLimit(.minutes(60)))
 struct FairnessTests {
-    private static let lockWaiters = """
+    static let lockWaiters = """
         select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
         """
 

@@ -36,6 +36,11 @@ struct TestNode: Sendable {
         get async { await service.sync.userTurns.waitingCount }
     }
 
+    /// The number of batches over HTTP that wait for others of their user.
+    var waitingBatches: Int {
+        get async { await service.batches.waitingCount }
+    }
+
     /// The HTTP port.
     let httpPort: Int
 
@@ -102,7 +107,7 @@ struct NodeSettings: Sendable {
     var authenticationSeconds = 86_400
     var pingSeconds = 30
     var maxQueueBytes = 1_048_576
-    var maxUnwrittenBytes = 1 << 28
+    var maxUnwrittenBytes = 1 << 27
     var slowConsumerSeconds = 3_600
     /// The rate limits. Off by default, since all tests share an address.
     var rates: Rates?

@@ -1,4 +1,6 @@
+import BoundedWait
 import LineClient
+@testable import Postgres
 import Testing
 import WireProtocol
 
@@ -23,5 +25,41 @@ struct HTTPBatchTests {
                 #expect(refused["error"]?["data"]?["code"]?.stringValue == "unavailable")
             }
         }
+    }
+
+    @Test("a user's batches over HTTP run two at a time")
+    func twoAtATime() async throws {
+        try await withNode(NodeSettings(rates: .withoutRefill)) { node in
+            let alice = try await node.signedIn(.alice)
+            let seq = try #require(try await alice.send("a text", to: Room.aliceBob)["seq"]?.integerValue)
+            let program = try await node.database.connect()
+            _ = try await program.execute(
+                "begin; select from public.conversations where id = '\(Room.aliceBob)' for update")
+            let edit = """
+                [{"jsonrpc":"2.0","id":1,"method":"messages.edit","params":{"conversation_id":"\(Room.aliceBob)",\
+                "seq":\(seq),"content":"changed"}}]
+                """
+            let other = #"[{"jsonrpc":"2.0","id":1,"method":"me.get"}]"#
+            let (own, foreign) = (try await Self.token(of: .alice, at: node), try await Self.token(of: .bob, at: node))
+            try await withThrowingTaskGroup(of: TestHTTPResponse.self) { group in
+                let port = node.httpPort
+                for _ in 1...2 { group.addTask { try await .call("rpc", edit, token: own, port: port) } }
+                try await node.database.wait(for: FairnessTests.lockWaiters, toBe: "2")
+                group.addTask { try await .call("rpc", other, token: own, port: port) }
+                try await eventually("a batch waits") { await node.waitingBatches == 1 }
+                // Neither other users' batches nor the user's other requests do.
+                #expect(try await TestHTTPResponse.call("rpc", other, token: foreign, port: port).status == 200)
+                #expect(try await TestHTTPResponse.call("me.get", token: own, port: port).status == 200)
+                #expect(await node.waitingBatches == 1)
+                _ = try await program.execute("rollback")
+                for try await answer in group { #expect(answer.body.contains(#""result""#), "\(answer.body)") }
+            }
+            await program.close()
+        }
+    }
+
+    private static func token(of person: Person, at node: TestNode) async throws -> String {
+        let tokens = try await node.connect().logIn(person.email)
+        return try #require(tokens["access_token"]?.stringValue)
     }
 }
