@@ -137,7 +137,9 @@ struct HEICItems {
                 continue
             }
             let typeStart = start + 4 + idBytes + 2
-            guard typeStart + 4 <= box.content.upperBound, let type = bytes.code(at: typeStart) else { throw Self.malformed }
+            guard typeStart + 4 <= box.content.upperBound, let type = bytes.code(at: typeStart) else {
+                throw Self.malformed
+            }
             if Self.metadataTypes.contains(type) { items.append((id, typeStart)) }
         }
         return items

@@ -156,6 +156,20 @@ struct FairnessTests {
         }
     }
 
+    @Test("a head of 14 KB counts as 13 requests")
+    func largeHeads() async throws {
+        try await withNode(NodeSettings(rates: .withoutRefill)) { node in
+            try await node.countRequests(5_000 - 13)
+            for (padding, delayed) in [(14_000, 0.0), (1, 1)] {
+                _ = try await RawSocketClient.connect(port: node.httpPort).exchange(
+                    Array(
+                        ("GET /v1/nothing HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-Pad: "
+                            + String(repeating: "a", count: padding) + "\r\n\r\n").utf8))
+                #expect(node.delayedRequests == delayed)
+            }
+        }
+    }
+
     @Test("a user's waiting requests occupy no slot of sync.open")
     func waitingSync() async throws {
         try await withNode(NodeSettings(poolSize: 8, rates: Self.rates)) { node in
