@@ -42,10 +42,11 @@ class S3Tests(unittest.TestCase):
         for bucket in ["pictures", "faces"]:
             assert fetch("PUT", f"{cls.store}/{bucket}").status == 200
         # A separate world, since the other nodes store pictures elsewhere and would not remove these.
-        cls.http, cls.psql = cls.enterClassContext(support.world(
+        cls.settings = [
             "--media-s3-endpoint", cls.store, "--media-s3-bucket", "pictures",
             "--media-s3-public-bucket", "faces", "--media-s3-public-url", f"{cls.store}/faces",
-            "--media-s3-access-key-id", "an-id", "--media-s3-secret-access-key", "a-key"))
+            "--media-s3-access-key-id", "an-id", "--media-s3-secret-access-key", "a-key"]
+        cls.http, cls.psql = cls.enterClassContext(support.world(*cls.settings))
 
     def token(self, name):
         return support.tokens(name, base=self.http)["access_token"]
@@ -91,6 +92,26 @@ class S3Tests(unittest.TestCase):
         self.assertIn(f"avatars/{urls[1]}", self.keys("faces"))
         self.call("me.set_avatar", {"avatar_type": None}, token)
         self.gone("faces", f"avatars/{urls[1]}")
+
+    # E5.
+    def test_doctor_counts_the_files_that_the_bucket_lacks(self):
+        def doctor():
+            return subprocess.run(
+                [support.PROGRAM, "doctor", "--database-url", self.psql[-1], "--admin-database-url", self.psql[-1],
+                 *self.settings],
+                text=True, capture_output=True, timeout=support.WAIT,
+                env={**os.environ, "POSTLINE_JWT_SECRET": "s" * 32}).stdout
+
+        token = self.token("carol")
+        promised = self.promise(token)
+        self.put(promised, PNG)
+        self.call("me.set_avatar", {"avatar_type": "custom", "media_id": promised["id"]}, token)
+        # For an hour, what may be uploaded again is due for removal, and is not looked for.
+        support.sql(f"delete from app.media_removals where id = '{promised['id']}'", self.psql)
+        self.assertRegex(doctor(), r"All of the (\d+) of \1 files")
+        kept = f"{self.store}/faces/avatars/{promised['id']}"
+        self.assertEqual(fetch("DELETE", kept, headers=ANYBODY).status, 204)
+        self.assertRegex(doctor(), rf"1 of the (\d+) of \1 files .* missing .*{promised['id']}")
 
     def test_a_messages_picture_has_a_signed_url_until_it_is_deleted(self):
         token = self.token("alice")

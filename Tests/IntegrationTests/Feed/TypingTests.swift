@@ -1,4 +1,5 @@
 import LineClient
+@testable import Postgres
 import TestSupport
 import Testing
 import WireProtocol
@@ -73,6 +74,33 @@ struct TypingTests {
             while try await bob.nextNotification().method != "typing" {}
         }
     }
+
+    // A10
+    @Test("what a node tells the others names neither user nor conversation", .covers("row 65"))
+    func payload() async throws {
+        try await withTwoNodes { one, other in
+            let alice = try await one.signedIn(.alice)
+            let bob = try await other.signedIn(.bob)
+            try await bob.sync()
+            let listener = Listener(
+                url: one.database.url, channels: ["postline_typing"], on: Reactor(name: "listener"))
+            let (events, sink) = AsyncStream.makeStream(of: ListenerEvent.self)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { await listener.run { sink.yield($0) } }
+                var iterator = events.makeAsyncIterator()
+                guard case .listening = await iterator.next() else { throw Missing() }
+                _ = try await alice.call("conversations.typing", ["conversation_id": .string(Room.aliceBob)])
+                guard case .notified(_, _, let payload) = await iterator.next() else { throw Missing() }
+                #expect(try await bob.nextNotification().method == "typing")
+                for id in [Room.aliceBob, Person.alice.id] {
+                    #expect(!payload.contains(id) && !payload.contains(id.replacing("-", with: "")))
+                }
+                group.cancelAll()
+            }
+        }
+    }
+
+    private struct Missing: Error {}
 
     @Test("ignores foreign notifications and stores nothing", .covers("row 65"))
     func channel() async throws {
