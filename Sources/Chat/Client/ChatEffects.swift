@@ -33,7 +33,7 @@ struct ChatEffects {
             case .retry(let changes): for change in changes { try await client.retryChange(change) }
             case .discard(let changes): for change in changes { try await client.discardChange(change) }
             case .file(.send(let path, let text, let id, let details)):
-                try await send(OutgoingAttachment(contentsOf: Self.url(path)), text, in: id, details)
+                try await send(OutgoingAttachment(contentsOf: try Self.file(path)), text, in: id, details)
             case .search, .openDirect, .loadOlder, .group, .schedule, .file, .fetchCatalogue, .account, .quit:
                 return false
             }
@@ -107,14 +107,9 @@ struct ChatEffects {
         switch action {
         case .add(let id, let content, let time, let details):
             let message = try await client.schedule(content, in: id, at: time.date(), details: details)
-            report(.done("It is sent at \(Self.time(message)). /scheduled shows it, /unschedule removes it."))
+            report(.done("It is sent at \(message.time). /scheduled shows it, /unschedule removes it."))
         case .list(let id):
-            let messages = try await client.scheduledMessages(in: id)
-            if messages.isEmpty { report(.done("No message is scheduled here.")) }
-            for (index, message) in messages.enumerated() {
-                let state = message.error.map { "not sent: \($0.message)" } ?? Self.time(message)
-                report(.done("\(index + 1). \(state) · \(message.content)"))
-            }
+            report(.scheduled(try await client.scheduledMessages(in: id)))
         case .remove(let id, let number):
             let messages = try await client.scheduledMessages(in: id)
             guard messages.indices.contains(number - 1) else {
@@ -123,11 +118,6 @@ struct ChatEffects {
             try await client.unschedule(messages[number - 1])
             report(.done("It will not be sent: \(messages[number - 1].content)"))
         }
-    }
-
-    private static func time(_ message: ScheduledMessage) -> String {
-        let time = WallTime(message.dueAt)
-        return "\(time.clock) on \(time.day)"
     }
 
     private func perform(_ action: FileAction) async throws {
@@ -165,6 +155,10 @@ struct ChatEffects {
                     .invalidParams, "The message has \(attachments.count) files, so give a folder that exists.")
             }
             guard !isThere else { throw PostlineError(.invalidParams, "\(url.path) exists: choose another name.") }
+            let folder = path.hasSuffix("/") ? url : url.deletingLastPathComponent()
+            guard !path.hasSuffix("/"), exists(folder) else {
+                throw PostlineError(.invalidParams, "There is no folder \(folder.path).")
+            }
             return [url]
         }
         var places: [URL] = []
@@ -181,16 +175,31 @@ struct ChatEffects {
         return places
     }
 
+    /// Returns the file of a path.
+    ///
+    /// - Throws: `PostlineError` if it does not exist, or is a folder.
+    private static func file(_ path: String) throws(PostlineError) -> URL {
+        let url = url(path)
+        var isFolder: ObjCBool = false
+        guard unsafe FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) else {
+            throw PostlineError(.invalidParams, "There is no file \(url.path).")
+        }
+        guard !isFolder.boolValue else {
+            throw PostlineError(.invalidParams, "\(url.path) is a folder: choose a file in it.")
+        }
+        return url
+    }
+
     private static func url(_ path: String) -> URL {
         URL(filePath: path.hasPrefix("~/") ? NSHomeDirectory() + path.dropFirst() : path)
     }
 
     private func read(_ path: String) throws -> Data {
-        let url = Self.url(path)
+        let url = try Self.file(path)
         do {
             return try Data(contentsOf: url)
         } catch {
-            throw PostlineError(.invalidParams, "There is no file \(url.path) that can be read.")
+            throw PostlineError(.invalidParams, "The file \(url.path) cannot be read.")
         }
     }
 

@@ -48,6 +48,9 @@ struct LineFormat: Sendable {
                     "\(message.isMine ? "you" : shown.name(of: message.senderID)): "
                         + PlainText.line(message.shownContent))
             }
+        case .scheduled(let messages):
+            guard !messages.isEmpty else { return said("* no message is scheduled here") }
+            return messages.enumerated().flatMap { said("  \($0.offset + 1)  \($0.element.row)") }
         case .edit(let message): return said("! Usage: /edit \(PlainText.line(message.content ?? "TEXT"))")
         case .me:
             return (shown.me?.fields ?? []).flatMap { field in

@@ -11,6 +11,8 @@ enum ChatEvent: Sendable, Equatable {
     case loadedOlder(conversationID: Conversation.ID)
     /// The avatars that the server offers.
     case catalogue([BuiltInAvatar])
+    /// The messages that wait for their time in the open conversation.
+    case scheduled([ScheduledMessage])
     /// A request succeeded, with a sentence to show.
     case done(String)
     /// The user has signed out.
@@ -76,6 +78,7 @@ enum ChatNotice: Sendable, Equatable {
     case ownMessages([Message])
     /// Messages with their numbers.
     case numbered([Message])
+    case scheduled([ScheduledMessage])
     /// A message to edit.
     case edit(Message)
     /// The user is a guest, with the consequences.

@@ -73,6 +73,8 @@ struct ChatModel: Sendable {
         case .catalogue(let avatars):
             catalogue = avatars
             return []
+        case .scheduled(let messages):
+            return [.notice(.scheduled(messages))]
         case .done(let sentence):
             return [.notice(.info(sentence))]
         case .signedOut(let sentence):

@@ -27,6 +27,9 @@ extension ScreenModel {
         case .numbered(let messages):
             guard !messages.isEmpty else { return say("Nobody has written here yet.", .dim) }
             showNumbered(messages)
+        case .scheduled(let messages):
+            guard !messages.isEmpty else { return say("No message is scheduled here.", .dim) }
+            panel = Panel(Array(messages.enumerated())) { StyledLine("  \($0.offset + 1)  \($0.element.row)") }
         case .edit(let message):
             edit(message)
         case .help:

@@ -4,7 +4,7 @@ import Foundations
 import TestSupport
 import Testing
 
-@Suite("postline chat in line mode", .timeLimit(.minutes(60)))
+@Suite("postline chat in line mode", .timeLimit(.minutes(20)))
 struct ChatTests {
     private func chat(_ person: Person, _ node: TestNode, password: String = TestNode.password) throws -> Command {
         try Command(["chat", person.email, "--port", "\(node.port)"], environment: ["POSTLINE_PASSWORD": password])
@@ -125,9 +125,28 @@ struct ChatTests {
                 try bob.type("/save \(folder.path)/copy.pdf")
                 try await bob.waitForOutput("! \(folder.path)/copy.pdf exists: choose another name.")
                 try alice.type("/file \(folder.path)/missing.pdf")
-                try await alice.waitForOutput("! The file cannot be read: missing.pdf.")
+                try await alice.waitForOutput("! There is no file \(folder.path)/missing.pdf.")
                 try alice.type("/image \(folder.path)")
-                try await alice.waitForOutput("cannot be read: \(folder.lastPathComponent).")
+                try await alice.waitForOutput("! \(folder.path) is a folder: choose a file in it.")
+                for place in ["\(folder.path)/none/", "\(folder.path)/none/copy.pdf"] {
+                    try bob.type("/save \(place)")
+                    try await bob.waitForOutput("! There is no folder \(folder.path)/none.")
+                }
+            }
+        }
+    }
+
+    @Test("/scheduled lists all messages that wait for their time")
+    func scheduled() async throws {
+        try await withNode { node in
+            try await withChats(node) { alice, _ in
+                try alice.type("/later 2d In two days")
+                try await alice.waitForOutput("* It is sent at ")
+                try alice.type("/later 3h In three hours")
+                try await alice.waitForOutput("* It is sent at ")
+                try alice.type("/scheduled")
+                try await alice.waitForOutput(" · In three hours")
+                try await alice.waitForOutput(" · In two days")
             }
         }
     }
