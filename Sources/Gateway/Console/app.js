@@ -15,6 +15,7 @@ import { notify } from './notifications.js'
 import { learned, place } from './picture-place.js'
 import { Pictures } from './pictures.js'
 import { afterPress } from './press.js'
+import { quotedText } from './reply-quote.js'
 import { Shell } from './shell.js'
 import { SignInView } from './signin-view.js'
 import { Start } from './start.js'
@@ -158,7 +159,7 @@ function reportLost(conversations) {
 }
 
 function reportRefused(changes) {
-  for (const { change, method, content, error } of changes) {
+  for (const { change, method, content, kind, error } of changes) {
     if (former.refusedChanges.some((each) => each.change === change)) continue
     if (['messages.react', 'messages.pin', 'conversations.set'].includes(method)) {
       // What is shown is what the server has again.
@@ -166,7 +167,7 @@ function reportRefused(changes) {
       client.discard(change).catch(() => {})
     }
     if (method !== 'messages.send') continue
-    announce(`Not sent: ${content || 'A picture'}. ${sentence(error, 'The message')}`)
+    announce(`Not sent: ${quotedText({ kind, content })}. ${sentence(error, 'The message')}`)
   }
 }
 
@@ -186,7 +187,7 @@ client.onMessage((message) => {
   if (directory.mutedUntil(conversation) && !isMention) return
   if (message.event) return announce(eventText(directory, message))
   const sender = directory.name(message.sender_id)
-  const text = message.content || 'A picture'
+  const text = quotedText(message)
   announce(`${sender}: ${text}`)
   notify({
     title: conversation.kind === 'group' ? `${sender} in ${directory.title(conversation)}` : sender,

@@ -9,6 +9,7 @@ import { eventText } from './group-event.js'
 import { createGroup } from './group-view.js'
 import { icon } from './icons.js'
 import { toast } from './notice.js'
+import { quotedText } from './reply-quote.js'
 import { RowMenu } from './row-menu.js'
 import { Search } from './search.js'
 import { full, short } from './time.js'
@@ -209,7 +210,7 @@ export class ListView {
 
   #preview(conversation, refused) {
     const { directory } = this.#app
-    if (refused) return `Not sent. You: ${refused.content || 'A picture'}`
+    if (refused) return `Not sent. You: ${quotedText(refused)}`
     if (!conversation.last_message_time) return 'No messages yet'
     const { last_message_sender_id: sender, last_message_content: content, last_message_event: event } = conversation
     if (event) return eventText(directory, { event, sender_id: sender, content })

@@ -115,7 +115,8 @@ function describePending(app, row, { show }) {
   const { message } = row
   const { attachment, content, created_at: time, error } = message
   const hasFailed = error !== null
-  const failure = error && sentence(error, onlyPicture(message) ? 'The picture' : 'The message')
+  const subject = onlyPicture(message) ? 'The picture' : message.attachments.length > 0 ? 'The file' : 'The message'
+  const failure = error && sentence(error, subject)
   return {
     key: row.key,
     signature: `${failure}|${row.isFirst}|${row.isLast}|${message.reply_to?.version}`,

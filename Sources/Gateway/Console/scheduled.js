@@ -4,6 +4,7 @@ import { openDialog } from './dialog.js'
 import { h } from './dom.js'
 import { sentence } from './errors.js'
 import { icon } from './icons.js'
+import { quotedText } from './reply-quote.js'
 import { soon, tomorrowAt } from './time.js'
 
 /// The hour of the day of "tomorrow morning".
@@ -87,7 +88,7 @@ function listScheduled(app, conversationID) {
       h('div', { class: 'row-text' },
         h('span', { class: message.error ? 'form-error' : 'row-preview' },
           message.error ? `Not sent: ${message.error.message}` : soon(new Date(message.due_at))),
-        h('span', { dir: 'auto' }, message.content || 'A picture')),
+        h('span', { dir: 'auto' }, quotedText(message))),
       h('button', {
         class: 'icon-button', type: 'button', 'aria-label': `Remove “${message.content}”`, title: 'Remove',
         onclick: () => attempt(async () => {

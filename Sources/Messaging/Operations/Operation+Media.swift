@@ -46,7 +46,8 @@ extension Operation {
         else { throw .fault("media.create without a valid type") }
         let maxBytes = store.limits.maxBytes(of: type)
         guard bytes <= maxBytes else {
-            throw .invalid("bytes", "must be 1 to \(maxBytes): make the \(type.isPicture ? "picture" : "file") smaller")
+            let kind = type.isPicture ? "picture" : "file"
+            throw .invalid("bytes", "must be 1 to \(maxBytes) bytes: make the \(kind) smaller")
         }
         try await session.service.requireRoom(for: bytes, in: store)
         let token = try await session.token

@@ -18,6 +18,7 @@ import { uuid } from './uuid.js'
  * @property {ChangeRecord['method']} method
  * @property {string | null} conversation_id
  * @property {string | null} content
+ * @property {string | null} kind The kind of a refused message.
  * @property {Record<string, any>} fields
  * @property {PostlineError} error
  * @property {string} created_at
@@ -146,6 +147,7 @@ export class UserData {
     this.refusedChanges = Object.freeze(changes.flatMap(({ key, method, queue, params, refusal, created_at }) => {
       return !refusal ? [] : {
         change: key, method, conversation_id: queue === 'me' ? null : queue, content: params.content ?? null,
+        kind: method === 'messages.send' ? params.kind ?? 'text' : null,
         fields: queue === 'me' ? params : {}, error: PostlineError.fromJSON(refusal), created_at,
       }
     }))
