@@ -56,6 +56,7 @@ final class Command: Sendable {
             .merging([
                 "POSTLINE_OPERATIONS_PORT": "0", "POSTLINE_HTTP_PORT": "0", "XDG_STATE_HOME": home.path,
             ]) { $1 }
+            .merging(arguments.first == "dev" ? ["POSTLINE_PORT": "0"] : [:]) { $1 }
             .merging(arguments.first == "chat" ? ["TMPDIR": home.path] : [:]) { $1 }.merging(environment) { $1 }
         let (standardInput, standardOutput, standardError) = (Pipe(), Pipe(), Pipe())
         process.standardInput = standardInput
