@@ -7,7 +7,7 @@ import NIOPosix
 import Synchronization
 import Testing
 
-@Suite("Event-loop turn budget", .timeLimit(.minutes(60)))
+@Suite("Event-loop turn budget", .timeLimit(.minutes(20)))
 struct TurnBudgetTests {
     @Test("work that queues more work lets its loop read other sockets")
     func chain() async throws {

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 @testable import WireProtocol
 
-@Suite("Forged access tokens", .timeLimit(.minutes(60)))
+@Suite("Forged access tokens", .timeLimit(.minutes(20)))
 struct ForgedTokenTests {
     private static func part(_ text: String) -> String { part(Data(text.utf8)) }
 

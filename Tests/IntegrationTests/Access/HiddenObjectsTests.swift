@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 @testable import WireProtocol
 
-@Suite("Row-level security hides other users' data", .timeLimit(.minutes(60)))
+@Suite("Row-level security hides other users' data", .timeLimit(.minutes(20)))
 struct HiddenObjectsTests {
     @Test(
         "row 42: hidden and missing conversations have identical responses",

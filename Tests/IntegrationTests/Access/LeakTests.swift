@@ -2,7 +2,7 @@ import FuzzedLines
 import TestSupport
 import Testing
 
-@Suite("No client receives another user's data", .timeLimit(.minutes(60)))
+@Suite("No client receives another user's data", .timeLimit(.minutes(20)))
 struct LeakTests {
     @Test(
         "row 41: clients receive only what row-level security permits",

@@ -4,7 +4,7 @@ import Messaging
 import Testing
 import WireProtocol
 
-@Suite("Password guessing", .timeLimit(.minutes(60)))
+@Suite("Password guessing", .timeLimit(.minutes(20)))
 struct PasswordGuessingTests {
     private static let limited = NodeSettings(rates: .withoutRefill)
 

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 @testable import WireProtocol
 
-@Suite("Requests run with their user's rights only", .timeLimit(.minutes(60)))
+@Suite("Requests run with their user's rights only", .timeLimit(.minutes(20)))
 struct RequestIsolationTests {
     @Test("row 32: the login role can do nothing without a request's role")
     func failsClosed() async throws {

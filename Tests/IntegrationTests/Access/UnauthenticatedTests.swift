@@ -5,7 +5,7 @@ import NIOCore
 import Testing
 @testable import WireProtocol
 
-@Suite("Unauthenticated clients", .timeLimit(.minutes(60)))
+@Suite("Unauthenticated clients", .timeLimit(.minutes(20)))
 struct UnauthenticatedTests {
     /// The methods that the protocol marks with `U`.
     private static let open: Set<String> = [

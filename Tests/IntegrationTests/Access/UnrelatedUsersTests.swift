@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 @testable import WireProtocol
 
-@Suite("Sessions of unrelated users", .timeLimit(.minutes(60)))
+@Suite("Sessions of unrelated users", .timeLimit(.minutes(20)))
 struct UnrelatedUsersTests {
     @Test("receives nothing of others' conversations and changes")
     func nothing() async throws {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import WireProtocol
 
-@Suite("Access tokens", .timeLimit(.minutes(60)))
+@Suite("Access tokens", .timeLimit(.minutes(20)))
 struct AccessTokenTests {
     private static let claims = [
         "sub", "aud", "role", "iss", "iat", "exp", "email", "phone", "session_id", "is_anonymous", "aal",

@@ -10,7 +10,7 @@ import Testing
 
 @testable import Messaging
 
-@Suite("Sign in with Apple", .timeLimit(.minutes(60)))
+@Suite("Sign in with Apple", .timeLimit(.minutes(20)))
 struct AppleTests {
     private let key: AppleKey
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 @testable import WireProtocol
 
-@Suite("session.authenticate", .timeLimit(.minutes(60)))
+@Suite("session.authenticate", .timeLimit(.minutes(20)))
 struct AuthenticateTests {
     @Test("authenticates the connection with a valid token", .covers("A24"))
     func good() async throws {

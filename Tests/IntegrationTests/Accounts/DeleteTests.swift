@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import WireProtocol
 
-@Suite("me.delete", .timeLimit(.minutes(60)))
+@Suite("me.delete", .timeLimit(.minutes(20)))
 struct DeleteTests {
     private static let password: JSONObject = ["password": .string(TestNode.password)]
 

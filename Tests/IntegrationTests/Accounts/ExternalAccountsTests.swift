@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 @testable import WireProtocol
 
-@Suite("External accounts", .timeLimit(.minutes(60)))
+@Suite("External accounts", .timeLimit(.minutes(20)))
 struct ExternalAccountsTests {
     private static let external = NodeSettings(accountProvider: .external)
 

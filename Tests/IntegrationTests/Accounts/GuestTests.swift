@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import WireProtocol
 
-@Suite("auth.guest and auth.upgrade", .timeLimit(.minutes(60)))
+@Suite("auth.guest and auth.upgrade", .timeLimit(.minutes(20)))
 struct GuestTests {
     private static func account(_ email: String) -> JSONObject {
         ["email": .string(email), "password": .string(TestNode.password)]

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import WireProtocol
 
-@Suite("auth.login", .timeLimit(.minutes(60)))
+@Suite("auth.login", .timeLimit(.minutes(20)))
 struct LoginTests {
     @Test("login returns tokens and authenticates the connection", .covers("D9", "D13", "D14"))
     func login() async throws {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import WireProtocol
 
-@Suite("auth.merge_guest", .timeLimit(.minutes(60)))
+@Suite("auth.merge_guest", .timeLimit(.minutes(20)))
 struct MergeExternalGuestTests {
     private static let guest = "11111111-1111-4111-8111-111111111111"
 

@@ -6,7 +6,7 @@ import Testing
 import WireProtocol
 
 /// Tests of guests with more messages than the sign-in's transaction moves.
-@Suite("Merge of many messages", .timeLimit(.minutes(60)))
+@Suite("Merge of many messages", .timeLimit(.minutes(20)))
 struct MergeSizeTests {
     /// The default limits of a node.
     private static let served = NodeSettings(

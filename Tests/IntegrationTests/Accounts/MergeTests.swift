@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import WireProtocol
 
-@Suite("Merge of a guest on auth.login", .timeLimit(.minutes(60)))
+@Suite("Merge of a guest on auth.login", .timeLimit(.minutes(20)))
 struct MergeTests {
     private static func params(_ person: Person, _ guest: JSON) -> JSONObject {
         [

@@ -2,7 +2,7 @@ import LineClient
 import Testing
 import WireProtocol
 
-@Suite("auth.refresh", .timeLimit(.minutes(60)))
+@Suite("auth.refresh", .timeLimit(.minutes(20)))
 struct RefreshTests {
     /// Refreshes a token, on any connection.
     private static func refresh(_ tokens: JSON, on node: TestNode) async throws -> JSON {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import WireProtocol
 
-@Suite("auth.register", .timeLimit(.minutes(60)))
+@Suite("auth.register", .timeLimit(.minutes(20)))
 struct RegisterTests {
     private static let whole: JSONObject = [
         "email": "New.Person@Example.com", "password": "correct horse", "username": "New.Person",

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import WireProtocol
 
-@Suite("auth.logout and auth.change_password", .timeLimit(.minutes(60)))
+@Suite("auth.logout and auth.change_password", .timeLimit(.minutes(20)))
 struct SessionEndTests {
     @Test("logout ends only its session, on every node", .covers("E15"))
     func logout() async throws {

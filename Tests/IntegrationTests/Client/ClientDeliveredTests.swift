@@ -3,7 +3,7 @@ import Testing
 @testable import Postline
 
 @MainActor
-@Suite("The client's delivered marks", .timeLimit(.minutes(60)))
+@Suite("The client's delivered marks", .timeLimit(.minutes(20)))
 struct ClientDeliveredTests {
     @Test("a message is delivered when the other device has stored it, also in the background")
     func delivered() async throws {

@@ -5,7 +5,7 @@ import Postline
 import Testing
 
 /// Replies, mentions, data, pins, reactions, and what a user alone sees of a conversation.
-@Suite("Client message details", .timeLimit(.minutes(60)))
+@Suite("Client message details", .timeLimit(.minutes(20)))
 @MainActor
 struct ClientDetailsTests {
     @Test("a reply with mentions and data is written offline, and arrives as it was shown")

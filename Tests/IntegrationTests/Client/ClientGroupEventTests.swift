@@ -1,7 +1,7 @@
 import Postline
 import Testing
 
-@Suite("Client group events", .timeLimit(.minutes(60)))
+@Suite("Client group events", .timeLimit(.minutes(20)))
 struct ClientGroupEventTests {
     @Test("a group event has its author and current profiles")
     func events() async throws {

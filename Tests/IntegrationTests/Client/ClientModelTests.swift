@@ -5,7 +5,7 @@ import PrivatePostgres
 import Testing
 
 /// A model test that kills apps, nodes and PostgreSQL.
-@Suite("Client model test", .timeLimit(.minutes(60)))
+@Suite("Client model test", .timeLimit(.minutes(20)))
 struct ClientModelTests {
     @Test(
         "row 69: under kills and cuts, queued writes arrive once and stores equal the database",

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import WireProtocol
 
-@Suite("postline admin", .timeLimit(.minutes(60)))
+@Suite("postline admin", .timeLimit(.minutes(20)))
 struct AdminTests {
     /// Runs `postline admin` on a database as its owner.
     private func admin(

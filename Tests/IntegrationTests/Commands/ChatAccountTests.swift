@@ -3,7 +3,7 @@ import LineClient
 import Testing
 @testable import WireProtocol
 
-@Suite("postline chat: account commands in line mode", .timeLimit(.minutes(60)))
+@Suite("postline chat: account commands in line mode", .timeLimit(.minutes(20)))
 struct ChatAccountTests {
     private func guest(on node: TestNode, name: String? = "Robin Ray") throws -> Command {
         try Command(["chat", "--guest", "--port", "\(node.port)"] + (name.map { [$0] } ?? []))

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 @testable import WireProtocol
 
-@Suite("postline chat: stored data and offline use", .timeLimit(.minutes(60)))
+@Suite("postline chat: stored data and offline use", .timeLimit(.minutes(20)))
 struct ChatOfflineTests {
     private func chat(
         _ person: Person, port: Int, home: URL, password: String? = TestNode.password, _ options: String...

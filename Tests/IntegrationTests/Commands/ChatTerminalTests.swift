@@ -2,7 +2,7 @@ import BoundedWait
 import Foundation
 import Testing
 
-@Suite("postline chat on a terminal", .timeLimit(.minutes(60)))
+@Suite("postline chat on a terminal", .timeLimit(.minutes(20)))
 struct ChatTerminalTests {
     @Test("a revoked session asks for the password, and loses no input")
     func endedSession() async throws {

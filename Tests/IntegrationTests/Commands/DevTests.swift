@@ -2,7 +2,7 @@ import Foundation
 import Testing
 @testable import WireProtocol
 
-@Suite("postline dev", .timeLimit(.minutes(60)))
+@Suite("postline dev", .timeLimit(.minutes(20)))
 struct DevTests {
     @Test("refuses a foreign directory, a database and unknown flags")
     func refusals() async throws {

@@ -1,7 +1,7 @@
 import Testing
 
 /// E3: the advice of doctor, applied literally, repairs rights that an operator changed.
-@Suite("postline doctor: advice on rights", .timeLimit(.minutes(60)))
+@Suite("postline doctor: advice on rights", .timeLimit(.minutes(20)))
 struct DoctorAdviceTests {
     /// A change, its finding, and the statement that reverts it.
     private static let changes: [(sql: String, message: String, advice: String)] = [

@@ -5,7 +5,7 @@ import Postgres
 import PrivatePostgres
 import Testing
 
-@Suite("postline doctor", .timeLimit(.minutes(60)))
+@Suite("postline doctor", .timeLimit(.minutes(20)))
 struct DoctorTests {
     /// A way to break a database, and the expected finding.
     private struct Damage {

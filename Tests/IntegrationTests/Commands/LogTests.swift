@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import WireProtocol
 
-@Suite("Log contents", .timeLimit(.minutes(60)))
+@Suite("Log contents", .timeLimit(.minutes(20)))
 struct LogTests {
     @Test("the log has no token, password or content, and one line an event", .covers("A28"))
     func secrets() async throws {

@@ -4,7 +4,7 @@ import PrivatePostgres
 import TestSupport
 import Testing
 
-@Suite("psql -f sql/seed.sql", .timeLimit(.minutes(60)))
+@Suite("psql -f sql/seed.sql", .timeLimit(.minutes(20)))
 struct SeedTests {
     @Test("seeds a migrated database repeatably, with users who can sign in", .covers("F4"))
     func fills() async throws {

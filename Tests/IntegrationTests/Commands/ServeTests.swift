@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import WireProtocol
 
-@Suite("postline serve, migrate and token", .timeLimit(.minutes(60)))
+@Suite("postline serve, migrate and token", .timeLimit(.minutes(20)))
 struct ServeTests {
     private func environment(_ database: TestDatabase, port: Int = 0) -> [String: String] {
         [

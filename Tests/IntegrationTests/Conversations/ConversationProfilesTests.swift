@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 @testable import WireProtocol
 
-@Suite("Profiles in conversations", .timeLimit(.minutes(60)))
+@Suite("Profiles in conversations", .timeLimit(.minutes(20)))
 struct ConversationProfilesTests {
     /// Calls of Alice for each method with `profiles`, repeatable with the same result.
     private static let calls: [(method: String, params: JSONObject)] = [

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import WireProtocol
 
-@Suite("conversations.get and conversations.list", .timeLimit(.minutes(60)))
+@Suite("conversations.get and conversations.list", .timeLimit(.minutes(20)))
 struct ConversationsListTests {
     @Test("returns a complete conversation from the member's view")
     func get() async throws {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import WireProtocol
 
-@Suite("Groups", .timeLimit(.minutes(60)))
+@Suite("Groups", .timeLimit(.minutes(20)))
 struct GroupsTests {
     private func id(_ conversation: String, _ members: [JSONObject.Member] = []) -> JSONObject {
         JSONObject([.init(name: "conversation_id", value: .string(conversation))] + members)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import WireProtocol
 
-@Suite("messages.mark_read", .timeLimit(.minutes(60)))
+@Suite("messages.mark_read", .timeLimit(.minutes(20)))
 struct MarkReadTests {
     @Test(
         "moves the mark forward, up to the last message",

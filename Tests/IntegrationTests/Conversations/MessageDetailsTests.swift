@@ -2,7 +2,7 @@ import LineClient
 import Testing
 import WireProtocol
 
-@Suite("Replies, mentions, data, pins and reactions", .timeLimit(.minutes(60)))
+@Suite("Replies, mentions, data, pins and reactions", .timeLimit(.minutes(20)))
 struct MessageDetailsTests {
     @Test("a reply with a mention and data is the same in the answer, the push, the list and a delta, on two nodes")
     func reply() async throws {

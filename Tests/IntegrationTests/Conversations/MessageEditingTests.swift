@@ -2,7 +2,7 @@ import LineClient
 import Testing
 import WireProtocol
 
-@Suite("Editing and deleting messages", .timeLimit(.minutes(60)))
+@Suite("Editing and deleting messages", .timeLimit(.minutes(20)))
 struct MessageEditingTests {
     private func at(_ conversation: String, _ seq: Int, _ content: JSON? = nil) -> JSONObject {
         var members: [JSONObject.Member] = [

@@ -5,7 +5,7 @@ import Testing
 import WireProtocol
 
 /// The rows of the messages feature from end to end: one client's line, the server, PostgreSQL, another client's line.
-@Suite("Messages", .timeLimit(.minutes(60)))
+@Suite("Messages", .timeLimit(.minutes(20)))
 struct MessagesFeatureTests {
     @Test(
         "each action of a messages tab is one function call",

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import WireProtocol
 
-@Suite("messages.list", .timeLimit(.minutes(60)))
+@Suite("messages.list", .timeLimit(.minutes(20)))
 struct MessagesListTests {
     private func seqs(_ client: TestClient, _ params: (String, JSON)...) async throws -> [Int] {
         let members = [("conversation_id", JSON.string(Room.aliceBob))] + params

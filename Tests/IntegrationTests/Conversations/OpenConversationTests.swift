@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 @testable import WireProtocol
 
-@Suite("conversations.open", .timeLimit(.minutes(60)))
+@Suite("conversations.open", .timeLimit(.minutes(20)))
 struct OpenConversationTests {
     @Test("returns the same direct conversation to both users", .covers("A6"))
     func existing() async throws {

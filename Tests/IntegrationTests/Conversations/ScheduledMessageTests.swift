@@ -5,7 +5,7 @@ import Postgres
 import Testing
 import WireProtocol
 
-@Suite("Scheduled messages", .timeLimit(.minutes(60)))
+@Suite("Scheduled messages", .timeLimit(.minutes(20)))
 struct ScheduledMessageTests {
     private static func message(_ content: String, after seconds: Double, _ more: JSONObject = [:]) -> JSONObject {
         let message: JSONObject = [

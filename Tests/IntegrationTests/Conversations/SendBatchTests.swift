@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import WireProtocol
 
-@Suite("Send batching", .timeLimit(.minutes(60)))
+@Suite("Send batching", .timeLimit(.minutes(20)))
 struct SendBatchTests {
     /// The number of concurrent senders, and of messages by each.
     private static let senders = 24

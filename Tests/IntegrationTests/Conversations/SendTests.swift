@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import WireProtocol
 
-@Suite("messages.send", .timeLimit(.minutes(60)))
+@Suite("messages.send", .timeLimit(.minutes(20)))
 struct SendTests {
     private static let clientID = "12345678-1234-4234-8234-123456789abc"
 

@@ -3,7 +3,7 @@ import Foundation
 import PrivatePostgres
 import Testing
 
-@Suite("TLS to the database", .timeLimit(.minutes(60)))
+@Suite("TLS to the database", .timeLimit(.minutes(20)))
 struct DatabaseTLSTests {
     /// A PostgreSQL that accepts TCP only with TLS, with a test certificate.
     private struct EncryptedServer: Sendable {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 @testable import WireProtocol
 
-@Suite("Alerts and dashboard queries", .timeLimit(.minutes(60)))
+@Suite("Alerts and dashboard queries", .timeLimit(.minutes(20)))
 struct DeployedQueriesTests {
     /// A query of an alert or a panel.
     private struct Query {

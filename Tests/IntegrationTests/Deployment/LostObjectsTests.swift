@@ -2,7 +2,7 @@ import Schema
 import Testing
 
 /// E1, E5: indexes and constraints that are missing after a restore or a mistake.
-@Suite("Lost indexes and constraints", .timeLimit(.minutes(60)))
+@Suite("Lost indexes and constraints", .timeLimit(.minutes(20)))
 struct LostObjectsTests {
     /// A loss and its finding.
     private static let losses: [(sql: String, sentence: String)] = [

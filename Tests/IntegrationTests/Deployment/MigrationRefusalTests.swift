@@ -4,7 +4,7 @@ import Schema
 import Testing
 
 /// E6, E12: conflicts with a migration are found before anything is written.
-@Suite("Migration refusals", .timeLimit(.minutes(60)))
+@Suite("Migration refusals", .timeLimit(.minutes(20)))
 struct MigrationRefusalTests {
     /// Foreign objects in a database, and the error for each.
     private static let obstacles: [(sql: String, sentence: String)] = [

@@ -4,7 +4,7 @@ import Postgres
 import Schema
 import Testing
 
-@Suite("Migrations of a live database", .timeLimit(.minutes(60)))
+@Suite("Migrations of a live database", .timeLimit(.minutes(20)))
 struct MigrationTests {
     @Test("waits for a dump without blocking writes, and says why")
     func beside() async throws {

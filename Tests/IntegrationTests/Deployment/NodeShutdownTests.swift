@@ -4,7 +4,7 @@ import LineClient
 import Testing
 import WireProtocol
 
-@Suite("Node shutdown", .timeLimit(.minutes(60)))
+@Suite("Node shutdown", .timeLimit(.minutes(20)))
 struct NodeShutdownTests {
     /// The number of connections that send as fast as possible, and of those that only listen.
     private static let (senders, listeners) = (8, 24)

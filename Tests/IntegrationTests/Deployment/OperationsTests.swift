@@ -6,7 +6,7 @@ import PrivatePostgres
 import Testing
 import WireProtocol
 
-@Suite("Operations port", .timeLimit(.minutes(60)))
+@Suite("Operations port", .timeLimit(.minutes(20)))
 struct OperationsTests {
     @Test("/metrics counts requests and every limit that was reached")
     func limits() async throws {

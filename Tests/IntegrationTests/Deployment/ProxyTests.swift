@@ -5,7 +5,7 @@ import NIOPosix
 import NIOSSL
 import Testing
 
-@Suite("PROXY protocol", .timeLimit(.minutes(60)))
+@Suite("PROXY protocol", .timeLimit(.minutes(20)))
 struct ProxyTests {
     /// Returns the PROXY header for a client at 192.0.2.`last`, followed by requests.
     private static func bytes(_ last: UInt8, _ requests: String...) -> [UInt8] {

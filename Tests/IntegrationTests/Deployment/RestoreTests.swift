@@ -7,7 +7,7 @@ import Testing
 @testable import WireProtocol
 
 /// E1, E2, E4, E5: backup and restore as described in docs/operations.md.
-@Suite("Restore into a new cluster", .timeLimit(.minutes(60)))
+@Suite("Restore into a new cluster", .timeLimit(.minutes(20)))
 struct RestoreTests {
     @Test("a dump with owners and privileges restores after creating roles")
     func withOwners() async throws {

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Rolling restart", .timeLimit(.minutes(60)))
+@Suite("Rolling restart", .timeLimit(.minutes(20)))
 struct RollingRestartTests {
     /// The number of restarts of each node, and of changes around each.
     private static let (rounds, changes) = (3, 100)

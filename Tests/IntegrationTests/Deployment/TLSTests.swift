@@ -5,7 +5,7 @@ import NIOCore
 import NIOSSL
 import Testing
 
-@Suite("Line protocol over TLS", .timeLimit(.minutes(60)))
+@Suite("Line protocol over TLS", .timeLimit(.minutes(20)))
 struct TLSTests {
     /// Runs a node with a test certificate, which the body can replace.
     private func withTLS(

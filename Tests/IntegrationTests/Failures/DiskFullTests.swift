@@ -4,7 +4,7 @@ import PrivatePostgres
 import Testing
 @testable import WireProtocol
 
-@Suite("Full database disk", .timeLimit(.minutes(60)))
+@Suite("Full database disk", .timeLimit(.minutes(20)))
 struct DiskFullTests {
     /// The number of times that the disk is full, and of acknowledged sends before each and in the end.
     private static let (times, between) = (3, 40)

@@ -9,7 +9,7 @@ import Testing
 import WireProtocol
 
 /// The limits of one user's effect on others.
-@Suite("Fairness between users", .timeLimit(.minutes(60)))
+@Suite("Fairness between users", .timeLimit(.minutes(20)))
 struct FairnessTests {
     static let lockWaiters = """
         select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Frozen notification listener", .timeLimit(.minutes(60)))
+@Suite("Frozen notification listener", .timeLimit(.minutes(20)))
 struct FrozenListenerTests {
     @Test("row 19: polling finds changes while the listener is frozen")
     func frozen() async throws {

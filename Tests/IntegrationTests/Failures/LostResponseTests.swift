@@ -4,7 +4,7 @@ import NIOCore
 import Testing
 import WireProtocol
 
-@Suite("Lost responses", .timeLimit(.minutes(60)))
+@Suite("Lost responses", .timeLimit(.minutes(20)))
 struct LostResponseTests {
     /// The number of responses that each test loses.
     private static let answers = 50

@@ -5,7 +5,7 @@ import Postgres
 import Testing
 @testable import WireProtocol
 
-@Suite("PgBouncer", .timeLimit(.minutes(60)))
+@Suite("PgBouncer", .timeLimit(.minutes(20)))
 struct PoolerTests {
     /// The number of requests of each client. All share two backends.
     private static let requests = 50

@@ -4,7 +4,7 @@ import Testing
 import WireProtocol
 
 /// E7: a database that is read-only for a time, as after a failover or with a full disk.
-@Suite("Read-only database", .timeLimit(.minutes(60)))
+@Suite("Read-only database", .timeLimit(.minutes(20)))
 struct ReadOnlyTests {
     @Test("writes are unavailable until the database is writable again")
     func stopped() async throws {

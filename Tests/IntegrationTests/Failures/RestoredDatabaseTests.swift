@@ -4,7 +4,7 @@ import PrivatePostgres
 import Testing
 import WireProtocol
 
-@Suite("Database restored from a dump", .timeLimit(.minutes(60)))
+@Suite("Database restored from a dump", .timeLimit(.minutes(20)))
 struct RestoredDatabaseTests {
     @Test("row 31: a restore into another database resets old cursors")
     func elsewhere() async throws {

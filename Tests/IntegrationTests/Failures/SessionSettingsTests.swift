@@ -5,7 +5,7 @@ import Testing
 @testable import WireProtocol
 
 /// E9: settings of a database or role that change how statements are parsed, executed or answered.
-@Suite("Database and role settings", .timeLimit(.minutes(60)))
+@Suite("Database and role settings", .timeLimit(.minutes(20)))
 struct SessionSettingsTests {
     /// Settings that are set together, for the database and for its login role.
     private static let groups: [[String]] = [

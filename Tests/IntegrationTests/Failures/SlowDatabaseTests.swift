@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import WireProtocol
 
-@Suite("Slow database", .timeLimit(.minutes(60)))
+@Suite("Slow database", .timeLimit(.minutes(20)))
 struct SlowDatabaseTests {
     @Test("row 25: a lock held elsewhere times out, and the connection stays")
     func lockTimeout() async throws {

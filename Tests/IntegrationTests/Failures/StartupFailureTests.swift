@@ -5,7 +5,7 @@ import Metering
 import ServiceLifecycle
 import Testing
 
-@Suite("Shutdown during startup", .timeLimit(.minutes(60)))
+@Suite("Shutdown during startup", .timeLimit(.minutes(20)))
 struct StartupFailureTests {
     /// A service that fails like a line server that cannot listen, while the others have just started.
     private struct Failing: Service {

@@ -6,7 +6,7 @@ import PrivatePostgres
 import Testing
 import WireProtocol
 
-@Suite("Unreachable database", .timeLimit(.minutes(60)))
+@Suite("Unreachable database", .timeLimit(.minutes(20)))
 struct UnreachableDatabaseTests {
     @Test("requests fail as unavailable, and the node recovers by itself")
     func away() async throws {

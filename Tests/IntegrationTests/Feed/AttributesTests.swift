@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 @testable import WireProtocol
 
-@Suite("User attributes set by a trusted backend", .timeLimit(.minutes(60)))
+@Suite("User attributes set by a trusted backend", .timeLimit(.minutes(20)))
 struct AttributesTests {
     /// The attributes of the source documents.
     private static let attributes: JSON = [

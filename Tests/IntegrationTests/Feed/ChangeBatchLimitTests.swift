@@ -2,7 +2,7 @@ import LineClient
 import Testing
 @testable import WireProtocol
 
-@Suite("Change batches beyond their limit", .timeLimit(.minutes(60)))
+@Suite("Change batches beyond their limit", .timeLimit(.minutes(20)))
 struct ChangeBatchLimitTests {
     @Test("a bulk change reaches all affected users, and delays no others")
     func bulk() async throws {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import WireProtocol
 
-@Suite("Delivered marks", .timeLimit(.minutes(60)))
+@Suite("Delivered marks", .timeLimit(.minutes(20)))
 struct DeliveredTests {
     @Test("row 65a: a member's mark moves when its device acknowledges, and is told to the other members only")
     func told() async throws {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 @testable import WireProtocol
 
-@Suite("Exactly-once delivery by cursor", .timeLimit(.minutes(60)))
+@Suite("Exactly-once delivery by cursor", .timeLimit(.minutes(20)))
 struct ExactnessTests {
     @Test("no gap between sync.open and the first push")
     func noGap() async throws {

@@ -2,7 +2,7 @@ import BoundedWait
 import Testing
 
 /// Measures the time that the protocol promises, so it runs alone (`make test`).
-@Suite("Killed node", .timeLimit(.minutes(60)))
+@Suite("Killed node", .timeLimit(.minutes(20)))
 struct KilledNodeTests {
     @Test("row 64: a killed node's users go offline within 15 seconds")
     func killed() async throws {

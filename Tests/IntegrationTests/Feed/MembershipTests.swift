@@ -2,7 +2,7 @@ import LineClient
 import Testing
 @testable import WireProtocol
 
-@Suite("Membership changes", .timeLimit(.minutes(60)))
+@Suite("Membership changes", .timeLimit(.minutes(20)))
 struct MembershipTests {
     @Test("a membership deleted by psql ends the conversation for its user")
     func removed() async throws {

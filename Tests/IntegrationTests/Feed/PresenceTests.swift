@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import WireProtocol
 
-@Suite("Presence", .timeLimit(.minutes(60)))
+@Suite("Presence", .timeLimit(.minutes(20)))
 struct PresenceTests {
     @Test(
         "shows live users to contacts only, on every node",

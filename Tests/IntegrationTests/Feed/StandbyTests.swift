@@ -7,7 +7,7 @@ import PrivatePostgres
 import Testing
 @testable import WireProtocol
 
-@Suite("Reading from a standby", .timeLimit(.minutes(60)))
+@Suite("Reading from a standby", .timeLimit(.minutes(20)))
 struct StandbyTests {
     /// A primary with a standby, a node that uses both, and one that uses the primary only.
     private struct StandbySetup: Sendable {

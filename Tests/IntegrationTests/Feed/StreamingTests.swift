@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import WireProtocol
 
-@Suite("Change streaming", .timeLimit(.minutes(60)))
+@Suite("Change streaming", .timeLimit(.minutes(20)))
 struct StreamingTests {
     /// Alice twice, Bob, and Frank, who shares only the book club with Alice.
     private struct Audience {

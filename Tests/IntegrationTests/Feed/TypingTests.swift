@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import WireProtocol
 
-@Suite("conversations.typing", .timeLimit(.minutes(60)))
+@Suite("conversations.typing", .timeLimit(.minutes(20)))
 struct TypingTests {
     @Test("notifies live members on every node, once in two seconds")
     func otherMembers() async throws {

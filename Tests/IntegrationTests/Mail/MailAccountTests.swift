@@ -11,7 +11,7 @@ import Testing
 @testable import WireProtocol
 
 /// Account operations confirmed by a token in a mail.
-@Suite("Accounts by mail", .timeLimit(.minutes(60)))
+@Suite("Accounts by mail", .timeLimit(.minutes(20)))
 struct MailAccountTests {
     private static func with(
         _ change: (inout NodeSettings) -> Void = { _ in }, _ body: @Sendable (TestNode, MailServer) async throws -> Void

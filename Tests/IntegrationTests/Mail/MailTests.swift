@@ -6,7 +6,7 @@ import Outbox
 import Testing
 @testable import WireProtocol
 
-@Suite("Mails", .timeLimit(.minutes(60)))
+@Suite("Mails", .timeLimit(.minutes(20)))
 struct MailTests {
     @Test("sends a mail in the user's language over STARTTLS with sign-in")
     func sent() async throws {

@@ -6,7 +6,7 @@ import Testing
 import WireProtocol
 
 /// The test cases of the avatar and name sync document by their titles, with four clients on two nodes.
-@Suite("Avatar and name propagation", .timeLimit(.minutes(60)))
+@Suite("Avatar and name propagation", .timeLimit(.minutes(20)))
 struct AvatarSyncTests {
     private static let photo = "https://images.example.com/photo-1.jpg"
     private static let otherPhoto = "https://images.example.com/photo-2.jpg"

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import WireProtocol
 
-@Suite("avatars.list", .timeLimit(.minutes(60)))
+@Suite("avatars.list", .timeLimit(.minutes(20)))
 struct AvatarsTests {
     @Test("lists the catalogue without sign-in", .covers("C2"))
     func catalogue() async throws {

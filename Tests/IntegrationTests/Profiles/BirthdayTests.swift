@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import WireProtocol
 
-@Suite("Birthdays from guest to account", .timeLimit(.minutes(60)))
+@Suite("Birthdays from guest to account", .timeLimit(.minutes(20)))
 struct BirthdayTests {
     private static let birthday: JSONObject = ["date_of_birth": "2000-02-29"]
 

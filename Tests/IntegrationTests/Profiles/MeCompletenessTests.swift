@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 @testable import WireProtocol
 
-@Suite("Completeness of Me", .timeLimit(.minutes(60)))
+@Suite("Completeness of Me", .timeLimit(.minutes(20)))
 struct MeCompletenessTests {
     /// A change of each kind that a user can make to its own data.
     struct MeUpdate: Sendable, CustomTestStringConvertible {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 @testable import WireProtocol
 
-@Suite("me.get", .timeLimit(.minutes(60)))
+@Suite("me.get", .timeLimit(.minutes(20)))
 struct MeGetTests {
     @Test("returns the complete Me", .covers("A12", "B16", "B21", "C10", "D1", "D19"))
     func whole() async throws {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import WireProtocol
 
-@Suite("me.save", .timeLimit(.minutes(60)))
+@Suite("me.save", .timeLimit(.minutes(20)))
 struct MeSaveTests {
     /// All fields of an edit screen.
     private static let screen: JSONObject = [

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import WireProtocol
 
-@Suite("me.update", .timeLimit(.minutes(60)))
+@Suite("me.update", .timeLimit(.minutes(20)))
 struct MeUpdateTests {
     @Test(
         "sets given fields, clears nulls and keeps absent ones",

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import WireProtocol
 
-@Suite("Profile propagation", .timeLimit(.minutes(60)))
+@Suite("Profile propagation", .timeLimit(.minutes(20)))
 struct ProfileFlowTests {
     @Test(
         "every method and push has the same profile object",

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import WireProtocol
 
-@Suite("profiles.get", .timeLimit(.minutes(60)))
+@Suite("profiles.get", .timeLimit(.minutes(20)))
 struct ProfilesGetTests {
     @Test("returns known profiles once, in the requested order", .covers("C19"))
     func order() async throws {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import WireProtocol
 
-@Suite("profiles.search", .timeLimit(.minutes(60)))
+@Suite("profiles.search", .timeLimit(.minutes(20)))
 struct ProfilesSearchTests {
     private func found(_ query: String, by client: TestClient, limit: Int? = nil) async throws -> [String] {
         let members =

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import WireProtocol
 
-@Suite("me.change_username", .timeLimit(.minutes(60)))
+@Suite("me.change_username", .timeLimit(.minutes(20)))
 struct UsernameTests {
     private static func name(_ name: String) -> JSONObject { ["username": .string(name)] }
 

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 @testable import WireProtocol
 
-@Suite("Pushes", .timeLimit(.minutes(60)))
+@Suite("Pushes", .timeLimit(.minutes(20)))
 struct DevicePushTests {
     @Test(
         "notifies all devices of an offline user in the providers' formats",

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 @testable import WireProtocol
 
-@Suite("Supabase database", .timeLimit(.minutes(60)))
+@Suite("Supabase database", .timeLimit(.minutes(20)))
 struct SupabaseTests {
     @Test("migrates as the owner without superuser, leaving Supabase as is")
     func migrates() async throws {

@@ -4,7 +4,7 @@ import Postgres
 import Testing
 @testable import WireProtocol
 
-@Suite("Back-pressure", .timeLimit(.minutes(60)))
+@Suite("Back-pressure", .timeLimit(.minutes(20)))
 struct BackPressureTests {
     /// Writes large messages by SQL, like another program. Each poll finds many.
     private static func flood(_ database: TestDatabase, _ round: Int, count: Int) async throws {

@@ -4,7 +4,7 @@ import LineClient
 import Testing
 @testable import WireProtocol
 
-@Suite("Forged cursors", .timeLimit(.minutes(60)))
+@Suite("Forged cursors", .timeLimit(.minutes(20)))
 struct ForgedCursorTests {
     /// Returns a cursor of these fields with a valid checksum, which is no secret.
     static func sealed(_ fields: [String]) -> String {

@@ -6,7 +6,7 @@ import NIOCore
 import Testing
 @testable import WireProtocol
 
-@Suite("Fuzzed lines", .timeLimit(.minutes(60)))
+@Suite("Fuzzed lines", .timeLimit(.minutes(20)))
 struct FuzzedLinesTests {
     @Test("row 15: 10,000 fuzzed lines cause no internal error or growth")
     func lines() async throws {

@@ -5,7 +5,7 @@ import LineClient
 import Testing
 import WireProtocol
 
-@Suite("Batches over HTTP", .timeLimit(.minutes(60)))
+@Suite("Batches over HTTP", .timeLimit(.minutes(20)))
 struct HTTPBatchTests {
     @Test("a batch beyond its time limit answers the rest with unavailable")
     func time() async throws {

@@ -9,7 +9,7 @@ import NIOPosix
 import Synchronization
 import Testing
 
-@Suite("Event-loop work", .timeLimit(.minutes(60)))
+@Suite("Event-loop work", .timeLimit(.minutes(20)))
 struct LoopStallTests {
     /// The longest time that an event loop may work between two turns, in processor time, so that other load does not
     /// count. The longest measured in a debug build is 11 ms, for a batch of 5 MB. Compression on the loop at zlib's

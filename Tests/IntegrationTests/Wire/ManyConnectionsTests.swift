@@ -2,7 +2,7 @@ import BoundedWait
 import Foundation
 import Testing
 
-@Suite("Many connections", .timeLimit(.minutes(60)))
+@Suite("Many connections", .timeLimit(.minutes(20)))
 struct ManyConnectionsTests {
     /// The allowed cost of an idle connection, in bytes.
     private static let bytesPerConnection = 16 << 10

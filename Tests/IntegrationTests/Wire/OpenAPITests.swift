@@ -9,7 +9,7 @@ import Testing
 
 @testable import Messaging
 
-@Suite("OpenAPI document", .timeLimit(.minutes(60)))
+@Suite("OpenAPI document", .timeLimit(.minutes(20)))
 struct OpenAPITests {
     private let api: SchemaValidator
 

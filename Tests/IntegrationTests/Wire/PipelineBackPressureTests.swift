@@ -5,7 +5,7 @@ import Testing
 import WireProtocol
 
 /// Nodes are separate processes, so that their memory can be measured.
-@Suite("Pipelining and back-pressure", .serialized, .timeLimit(.minutes(60)))
+@Suite("Pipelining and back-pressure", .serialized, .timeLimit(.minutes(20)))
 struct PipelineBackPressureTests {
     /// Writes messages of 48 kB in JSON. A few responses of five fill the kernel's buffers.
     private static func writeLongMessages(_ database: TestDatabase) async throws {

@@ -2,7 +2,7 @@ import LineClient
 import Testing
 import WireProtocol
 
-@Suite("Response size", .timeLimit(.minutes(60)))
+@Suite("Response size", .timeLimit(.minutes(20)))
 struct ResponseSizeTests {
     private static let most = 4 << 20
 

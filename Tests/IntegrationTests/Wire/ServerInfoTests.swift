@@ -2,7 +2,7 @@ import LineClient
 import Testing
 @testable import WireProtocol
 
-@Suite("server.info", .timeLimit(.minutes(60)))
+@Suite("server.info", .timeLimit(.minutes(20)))
 struct ServerInfoTests {
     @Test("returns the hello's content and the time without sign-in")
     func info() async throws {

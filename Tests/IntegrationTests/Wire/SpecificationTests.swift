@@ -3,7 +3,7 @@ import NIOCore
 import Testing
 import WireProtocol
 
-@Suite("JSON-RPC 2.0", .timeLimit(.minutes(60)))
+@Suite("JSON-RPC 2.0", .timeLimit(.minutes(20)))
 struct SpecificationTests {
     /// Returns the response's id with its error code or its result's members.
     private func summary(_ line: String) throws -> String {

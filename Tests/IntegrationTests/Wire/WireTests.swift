@@ -5,7 +5,7 @@ import NIOCore
 import Testing
 @testable import WireProtocol
 
-@Suite("Hostile input", .timeLimit(.minutes(60)))
+@Suite("Hostile input", .timeLimit(.minutes(20)))
 struct WireTests {
     /// Returns a request line with raw parameters.
     private func line(_ method: String, _ params: String) -> String {
