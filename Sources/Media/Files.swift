@@ -31,6 +31,14 @@ func openLocked(_ path: FilePath) throws -> FileDescriptor? {
     return nil
 }
 
+/// Ends the lock on a partial file, and closes it.
+///
+/// Closing alone does not end the lock while a process that is just being started has a copy of the descriptor.
+func unlockAndClose(_ file: FileDescriptor) {
+    _ = flock(file.rawValue, LOCK_UN)
+    try? file.close()
+}
+
 /// Links a file under another name unless that exists. Returns true on success.
 func link(_ file: FilePath, _ name: FilePath) -> Bool {
     unsafe file.withPlatformString { file in unsafe name.withPlatformString { unsafe link(file, $0) } } == 0

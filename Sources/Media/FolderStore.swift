@@ -272,7 +272,7 @@ extension FolderStore {
             if let start, start != length { throw UploadRefusal.offset(length) }
             return file
         } catch {
-            try? file.close()
+            unlockAndClose(file)
             throw error as? UploadRefusal ?? .diskFull
         }
     }

@@ -189,7 +189,7 @@ package final class IncomingFile: Sendable {
                 state.file = nil
                 // Before the lock on it ends.
                 if !state.isKept { remove(path) }
-                try? file.close()
+                unlockAndClose(file)
             }
             return isFirst
         }
