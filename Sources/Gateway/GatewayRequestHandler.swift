@@ -32,9 +32,6 @@ actor GatewayRequestHandler: HTTPRequestHandler {
 
     private var cachedSession: AuthenticatedSession?
 
-    /// The bytes of a head that count once, as those of a body: more than apps send.
-    private static let usualHeadBytes = 2_048
-
     init(_ gateway: Gateway, on executor: LoopExecutor) {
         self.gateway = gateway
         self.executor = executor
@@ -51,8 +48,6 @@ actor GatewayRequestHandler: HTTPRequestHandler {
     func admit(_ head: HTTPRequestHead, bytes: Int, from peerAddress: String, canWait: Bool) async -> HTTPResponse? {
         let address = gateway.configuration.trustedProxies.clientAddress(from: peerAddress, head.headers)
         let authorization = head.headers.first(name: "Authorization") ?? ""
-        // A byte of a head takes four times as long as one of a body.
-        let bytes = bytes + 3 * max(0, head.bytes - Self.usualHeadBytes)
         do throws(ProtocolError) {
             if let cachedSession, cachedSession.isValid(at: address),
                 authorization.utf8.reversed().starts(with: cachedSession.token.utf8.reversed())

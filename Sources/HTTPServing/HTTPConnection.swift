@@ -258,7 +258,7 @@ extension HTTPConnection {
             head, target: target, body: body, receiver: receiver, peerAddress: peerAddress,
             id: RequestID(connection: slot?.number ?? 0, number: requestCount),
             isEncrypted: server.configuration.certificate != nil)
-        begin(head, bytes: head.bytes + body.readableBytes) { connection, refusal, _ in
+        begin(head, bytes: head.countedBytes + body.readableBytes) { connection, refusal, _ in
             let handler = connection.value.handler
             let response = if let refusal { refusal } else { await handler.respond(to: request) }
             connection.value.send(response, to: request.id)
@@ -267,7 +267,7 @@ extension HTTPConnection {
 
     /// Rejects a request because of its head, once it is counted against the limits of its client.
     private func reject(_ error: HTTPError, of head: HTTPRequestHead) {
-        begin(head, bytes: head.bytes) { connection, _, _ in connection.value.reject(error) }
+        begin(head, bytes: head.countedBytes) { connection, _, _ in connection.value.reject(error) }
     }
 
     private static let invalidTarget = HTTPError(
