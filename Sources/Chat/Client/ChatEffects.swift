@@ -91,7 +91,7 @@ struct ChatEffects {
         case .mute(let id, let minutes):
             let until = minutes.map { Date(timeIntervalSinceNow: Double($0) * 60) }
             try await client.mute(id, until: until)
-            let time = until.map { " until \(WallTime($0).clock) on \(WallTime($0).day)" } ?? ""
+            let time = until.map { " until \(WallTime($0).clockAndDay)" } ?? ""
             report(.done("No push tells you of this conversation\(time)."))
         case .unmute(let id):
             try await client.unmute(id)
@@ -147,16 +147,17 @@ struct ChatEffects {
     private static func places(of attachments: [Message.Attachment], in path: String) throws -> [URL] {
         let url = url(path)
         func exists(_ url: URL) -> Bool { FileManager.default.fileExists(atPath: url.path) }
-        var isFolder: ObjCBool = false
-        let isThere = unsafe FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder)
-        guard isThere, isFolder.boolValue else {
+        let isFolder = isFolder(url)
+        guard isFolder == true else {
             guard attachments.count == 1 else {
                 throw PostlineError(
                     .invalidParams, "The message has \(attachments.count) files, so give a folder that exists.")
             }
-            guard !isThere else { throw PostlineError(.invalidParams, "\(url.path) exists: choose another name.") }
+            guard isFolder == nil else {
+                throw PostlineError(.invalidParams, "\(url.path) exists: choose another name.")
+            }
             let folder = path.hasSuffix("/") ? url : url.deletingLastPathComponent()
-            guard !path.hasSuffix("/"), exists(folder) else {
+            guard exists(folder) else {
                 throw PostlineError(.invalidParams, "There is no folder \(folder.path).")
             }
             return [url]
@@ -180,14 +181,18 @@ struct ChatEffects {
     /// - Throws: `PostlineError` if it does not exist, or is a folder.
     private static func file(_ path: String) throws(PostlineError) -> URL {
         let url = url(path)
+        switch isFolder(url) {
+        case nil: throw PostlineError(.invalidParams, "There is no file \(url.path).")
+        case true?: throw PostlineError(.invalidParams, "\(url.path) is a folder: choose a file in it.")
+        case false?: return url
+        }
+    }
+
+    /// Returns true for a folder, false for a file, and nil if nothing is there.
+    private static func isFolder(_ url: URL) -> Bool? {
         var isFolder: ObjCBool = false
-        guard unsafe FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) else {
-            throw PostlineError(.invalidParams, "There is no file \(url.path).")
-        }
-        guard !isFolder.boolValue else {
-            throw PostlineError(.invalidParams, "\(url.path) is a folder: choose a file in it.")
-        }
-        return url
+        let isThere = unsafe FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder)
+        return isThere ? isFolder.boolValue : nil
     }
 
     private static func url(_ path: String) -> URL {

@@ -7,6 +7,9 @@ struct WallTime {
     /// The date, such as `Friday 20 November 2026`.
     let day: String
 
+    /// Both, such as `09:05 on Friday 20 November 2026`.
+    var clockAndDay: String { "\(clock) on \(day)" }
+
     init(_ date: Date) {
         var time = time_t(date.timeIntervalSince1970)
         // Only the numbers are read, never the pointer to the zone's name.
