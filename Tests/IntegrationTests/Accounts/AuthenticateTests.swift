@@ -10,7 +10,7 @@ struct AuthenticateTests {
     @Test("authenticates the connection with a valid token", .covers("A24"))
     func good() async throws {
         try await withNode { node in
-            let token = try await Self.token(of: .alice, node)
+            let token = try await node.accessToken(of: .alice)
             let client = try await node.connect()
             let answer = try await client.call("session.authenticate", ["access_token": .string(token)])
             expectShape(answer, ["user_id", "session_id", "is_guest", "expires_at"])
@@ -25,7 +25,7 @@ struct AuthenticateTests {
     @Test("rejects another user's token on a signed-in connection")
     func otherUser() async throws {
         try await withNode { node in
-            let token = try await Self.token(of: .bob, node)
+            let token = try await node.accessToken(of: .bob)
             let client = try await node.signedIn(.alice)
             try await client.refused(.invalidRequest, "session.authenticate", ["access_token": .string(token)])
             #expect(try await client.call("me.get")["username"] == "alice")
@@ -35,7 +35,7 @@ struct AuthenticateTests {
     @Test("rejects malformed tokens")
     func garbage() async throws {
         try await withNode { node in
-            let good = try await Self.token(of: .alice, node)
+            let good = try await node.accessToken(of: .alice)
             let client = try await node.connect()
             let parts = good.split(separator: ".").map(String.init)
             let garbage = [
@@ -147,16 +147,10 @@ struct AuthenticateTests {
         }
     }
 
-    private static func token(of person: Person, _ node: TestNode) async throws -> String {
-        let tokens = try await node.connect().call(
-            "auth.login", ["email": .string(person.email), "password": .string(TestNode.password)])
-        return try #require(tokens["access_token"]?.stringValue)
-    }
-
     private static func session(of person: Person, _ node: TestNode) async throws -> String {
         let client = try await node.connect()
         let answer = try await client.call(
-            "session.authenticate", ["access_token": .string(try await token(of: person, node))])
+            "session.authenticate", ["access_token": .string(try await node.accessToken(of: person))])
         return try #require(answer["session_id"]?.stringValue)
     }
 }

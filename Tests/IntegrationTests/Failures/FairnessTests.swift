@@ -1,6 +1,7 @@
 import Accounts
 import BoundedWait
 import DatabaseAccess
+import Foundations
 import LineClient
 import Messaging
 @testable import Postgres
@@ -21,6 +22,17 @@ struct FairnessTests {
         rates.sendsPerSecond = 100_000
         rates.signInsPerMinute = 100_000
         return rates
+    }
+
+    /// Adds users without conversations, and returns their ids.
+    private static func addUsers(_ count: Int, to node: TestNode) async throws -> [String] {
+        try await node.database.column(
+            """
+            insert into auth.users (id, email)
+            select gen_random_uuid(), 'large.' || n || '@example.org' from generate_series(1, \(count)) n
+            returning id
+            """
+        ).compactMap(\.self)
     }
 
     // A5
@@ -245,15 +257,10 @@ struct FairnessTests {
                 try await alice.call(
                     "conversations.create_group", ["title": "Large", "member_ids": [.string(Person.bob.id)]])["id"]?
                     .stringValue)
-            _ = try await node.database.value(
-                """
-                insert into auth.users (id, email)
-                select gen_random_uuid(), 'large.' || n || '@example.org' from generate_series(1, 28) n
-                """)
-            _ = try await node.database.value(
+            try await node.database.psql(
                 """
                 insert into public.conversation_members (conversation_id, user_id)
-                select '\(group)', id from auth.users where email like 'large.%@example.org'
+                select '\(group)', id from unnest('\(try await Self.addUsers(28, to: node).arrayLiteral)'::uuid[]) id
                 """)
             let seq = try #require(try await alice.send("short", to: group)["seq"])
             let edit: JSONObject = ["conversation_id": .string(group), "seq": seq, "content": "changed"]
@@ -270,14 +277,7 @@ struct FairnessTests {
     func largeGroups() async throws {
         try await withNode(NodeSettings(rates: .withoutRefill)) { node in
             let alice = try await node.signedIn(.alice)
-            _ = try await node.database.value(
-                """
-                insert into auth.users (id, email)
-                select gen_random_uuid(), 'large.' || n || '@example.org' from generate_series(1, 29) n
-                """)
-            let others = try await node.database.column(
-                "select id from auth.users where email like 'large.%@example.org'"
-            ).compactMap(\.self).map { JSON.string($0) }
+            let others = try await Self.addUsers(29, to: node).map { JSON.string($0) }
             let small: JSONObject = ["title": "One", "member_ids": [others[0]]]
             let burst = Rates().sendBurst
             for _ in 1...burst - 3 { try await alice.call("conversations.create_group", small) }

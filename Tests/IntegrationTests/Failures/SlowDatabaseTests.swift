@@ -128,8 +128,7 @@ struct SlowDatabaseTests {
     @Test("HTTP maps an SQL error to 500, no token to 401, missing to 404", .covers("D25"))
     func faultOverHTTP() async throws {
         try await withNode { node in
-            let tokens = try await node.connect().logIn(Person.alice.email)
-            let token = try #require(tokens["access_token"]?.stringValue)
+            let token = try await node.accessToken(of: .alice)
             func answer(_ room: String, _ token: String?) async throws -> (status: Int, code: String?, body: String) {
                 let answer = try await TestHTTPResponse.call(
                     "messages.send", #"{"conversation_id":"\#(room)","content":"x"}"#, token: token,

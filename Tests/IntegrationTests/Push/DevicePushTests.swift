@@ -350,11 +350,7 @@ struct DevicePushTests {
                 let node = try await ServeProcess.start(setup.database, environment: environment)
                 defer { node.command.signal(SIGKILL) }
                 let client = try await node.connect()
-                let info = try await client.call("server.info")
-                guard case .array(let features) = info["features"] else {
-                    Issue.record("no features: \(info)")
-                    return
-                }
+                let features = try #require(try await client.call("server.info")["features"]?.arrayValue)
                 #expect(features.contains("push") == isNamed)
             }
         }

@@ -11,6 +11,7 @@ import Media
 import Metering
 import Outbox
 import ServiceLifecycle
+import Testing
 import WireProtocol
 
 /// A node in this process, with its service and line server on a port of the system's choice.
@@ -65,6 +66,11 @@ struct TestNode: Sendable {
         let client = try await connect()
         try await client.signIn(person)
         return client
+    }
+
+    /// Returns an access token of a person.
+    func accessToken(of person: Person) async throws -> String {
+        try #require(try await connect().logIn(person.email)["access_token"]?.stringValue)
     }
 
     /// Returns a client of a new user without conversations.

@@ -44,7 +44,7 @@ struct HTTPBatchTests {
                 "seq":\(seq),"content":"changed"}}]
                 """
             let other = #"[{"jsonrpc":"2.0","id":1,"method":"me.get"}]"#
-            let (own, foreign) = (try await Self.token(of: .alice, at: node), try await Self.token(of: .bob, at: node))
+            let (own, foreign) = (try await node.accessToken(of: .alice), try await node.accessToken(of: .bob))
             try await withThrowingTaskGroup(of: TestHTTPResponse.self) { group in
                 let port = node.httpPort
                 for _ in 1...2 { group.addTask { try await .call("rpc", edit, token: own, port: port) } }
@@ -59,10 +59,5 @@ struct HTTPBatchTests {
             }
             await program.close()
         }
-    }
-
-    private static func token(of person: Person, at node: TestNode) async throws -> String {
-        let tokens = try await node.connect().logIn(person.email)
-        return try #require(tokens["access_token"]?.stringValue)
     }
 }

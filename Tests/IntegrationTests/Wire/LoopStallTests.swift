@@ -21,7 +21,7 @@ struct LoopStallTests {
     func largestAnswers() async throws {
         try await withNode { node in
             try await node.database.psql(Self.world)
-            let token = try #require(try await node.connect().logIn("frank@example.com")["access_token"]?.stringValue)
+            let token = try await node.accessToken(of: .frank)
             let messages = #"{"conversation_id":"\#(Room.alps)","limit":200}"#
             let list = #"{"jsonrpc":"2.0","id":1,"method":"conversations.list","params":{"limit":100}}"#
             let routes = [
