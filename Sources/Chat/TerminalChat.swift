@@ -1,7 +1,7 @@
 import Foundation
+import Foundations
 import Logging
 import Postline
-import Foundations
 
 /// The chat on this process's terminal, standard input and standard output.
 @MainActor

@@ -1,7 +1,7 @@
+import Foundations
 import LineClient
 import NIOCore
 import PrivatePostgres
-import Foundations
 import WireProtocol
 
 /// One change to a thousand connected members, compared with `nats-server` and an event of the same size.

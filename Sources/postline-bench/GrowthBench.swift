@@ -1,7 +1,7 @@
+import Foundations
 import LineClient
 import NIOCore
 import PrivatePostgres
-import Foundations
 
 /// The cost of a large database: the same users do the same in an empty one and in one with a million messages,
 /// alternating.

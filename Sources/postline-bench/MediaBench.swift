@@ -1,7 +1,7 @@
+import Foundations
 import LineClient
 import NIOCore
 import PrivatePostgres
-import Foundations
 import WireProtocol
 
 /// Uploads into the node's folder, compared with nginx and PUT, and a hundred at once beside senders.

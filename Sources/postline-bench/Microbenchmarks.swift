@@ -1,7 +1,7 @@
 import ChangeFeed
+import Foundations
 import LineClient
 import LineServer
-import Foundations
 
 /// The computation of the service for a request and a change, without sockets and database.
 struct Microbenchmarks {

@@ -1,7 +1,7 @@
+import Foundations
 import LineClient
 import NIOCore
 import PrivatePostgres
-import Foundations
 
 /// Messages to offline users at a steady pace: the latency of their device pushes to a webhook, and the cost for
 /// senders. A node without a provider and one with it alternate.

@@ -1,6 +1,6 @@
+import Foundations
 import LineClient
 import PrivatePostgres
-import Foundations
 import WireProtocol
 
 /// The duration of a search among a million users, including typos.

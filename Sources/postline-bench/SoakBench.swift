@@ -1,7 +1,7 @@
+import Foundations
 import LineClient
 import NIOCore
 import PrivatePostgres
-import Foundations
 
 /// Messages at a steady pace for a long time, with autovacuum as in production: what grows.
 ///

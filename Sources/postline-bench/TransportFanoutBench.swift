@@ -1,5 +1,5 @@
-import LineClient
 import Foundations
+import LineClient
 import WireProtocol
 
 /// One change to a thousand connected members over each transport, alternating: the same members, with new connections

@@ -1,6 +1,6 @@
+import Foundations
 import LineClient
 import PrivatePostgres
-import Foundations
 
 /// The cost of a second node: the same users at one node and spread over two, alternating, with every message pushed to
 /// its receiver.

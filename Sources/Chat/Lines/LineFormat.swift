@@ -1,5 +1,5 @@
-import Postline
 import Foundations
+import Postline
 
 /// Formats events in line mode, one per line, for people and scripts.
 struct LineFormat: Sendable {

@@ -1,5 +1,5 @@
-import Postline
 import Foundations
+import Postline
 
 /// An avatar in a terminal: an initial on the avatar's colour, three cells wide.
 ///

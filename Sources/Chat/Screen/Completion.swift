@@ -1,5 +1,5 @@
-import Postline
 import Foundations
+import Postline
 
 /// The candidates that Tab offers for the text before the cursor: commands, names or usernames.
 struct Completion: Sendable, Equatable {

@@ -1,5 +1,5 @@
-import Postline
 import Foundations
+import Postline
 
 /// The rows of the open conversation: dates, senders, texts and delivery signs.
 struct MessageRows {

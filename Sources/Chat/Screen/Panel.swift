@@ -1,5 +1,5 @@
-import Postline
 import Foundations
+import Postline
 
 /// A panel over the conversations until the next key. It scrolls if it is higher than the screen.
 struct Panel: Sendable, Equatable {

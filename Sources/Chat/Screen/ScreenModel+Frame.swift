@@ -1,6 +1,6 @@
 import Foundation
-import Postline
 import Foundations
+import Postline
 
 /// Draws the model for a screen's size.
 extension ScreenModel {

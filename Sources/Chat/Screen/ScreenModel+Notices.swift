@@ -1,5 +1,5 @@
-import Postline
 import Foundations
+import Postline
 
 /// Shows notices as a panel, or as a sentence at the bottom.
 extension ScreenModel {

@@ -1,5 +1,5 @@
-import Postline
 import Foundations
+import Postline
 
 /// The state of the chat on the screen: the chosen conversation, the text being typed, the scroll position.
 ///

@@ -1,6 +1,6 @@
 import ArgumentParser
-import Postgres
 import Foundations
+import Postgres
 
 /// The reason why an admin command failed, with the exit code.
 struct AdminFailure: Error, Equatable {
