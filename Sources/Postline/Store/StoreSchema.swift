@@ -179,6 +179,15 @@ enum StoreSchema {
                     delete from setting where name = 'cursor';
                     """)
         }
+        migrator.registerMigration("9") { database in
+            try database.execute(
+                sql: """
+                    -- The number of the newest message that came by a sync or a push. The user's own messages, and
+                    -- pages of older ones, may be stored before those that precede them.
+                    alter table conversation add column received_seq integer not null default 0;
+                    update conversation set received_seq = last_seq;
+                    """)
+        }
         return migrator
     }
 }

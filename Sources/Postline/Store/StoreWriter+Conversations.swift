@@ -9,7 +9,7 @@ extension StoreWriter {
             try database.cachedStatement(
                 sql: """
                     insert into conversation values (
-                        ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                        ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
                     """
             ).execute(arguments: [
                 conversation.id.rawValue, conversation.kind.rawValue, conversation.title,
@@ -101,7 +101,7 @@ extension StoreWriter {
             sql: """
                 update conversation set generation = ?, version = -1, first_seq = 1, last_seq = 0,
                     last_message_content = null, last_message_time = null, last_message_sender_id = null,
-                    last_read_seq = 0, unread_mentions = 0 where id = ?
+                    last_read_seq = 0, unread_mentions = 0, received_seq = 0 where id = ?
                 """,
             arguments: [try generation, id.rawValue])
         return (-1, 0, 0)

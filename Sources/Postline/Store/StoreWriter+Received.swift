@@ -2,16 +2,22 @@ import GRDB
 
 /// Applying changes, and finding the messages among them that have just arrived.
 extension StoreWriter {
-    /// Applies changes, and returns the messages of other users that are newer than the stored ones, the oldest first. Of
-    /// more than ``ClientEvents/capacity`` it returns the newest. A reset brings none.
+    /// Applies changes of a sync or a push, and returns the messages of other users that have not come by either
+    /// before, the oldest first. Of more than ``ClientEvents/capacity`` it returns the newest. A reset brings none.
     func receive(_ changes: Changes) throws -> [Message] {
         let isReset = try changes.reset || reader.setting("is_resetting") != nil
-        let candidates = isReset ? [] : changes.messages.filter { $0.senderID != userID }
-        // The newest stored number of each conversation before these changes.
-        var newest: [Conversation.ID: Int] = [:]
-        for id in Set(candidates.map(\.conversationID)) { newest[id] = try contiguousRange(id)?.upperBound ?? 0 }
+        let newest = Dictionary(changes.messages.map { ($0.conversationID, $0.seq) }, uniquingKeysWith: max)
+        let before = try isReset ? [:] : Dictionary(uniqueKeysWithValues: newest.keys.map { ($0, try receivedSeq($0)) })
         try apply(changes)
-        let arrived = candidates.filter { $0.seq > newest[$0.conversationID] ?? 0 }
+        for (id, seq) in newest { try advanceReceivedSeq(of: id, to: seq) }
+        if isReset {
+            for conversation in changes.conversations {
+                try advanceReceivedSeq(of: conversation.id, to: conversation.lastSeq)
+            }
+        }
+        let arrived = changes.messages.filter { message in
+            message.senderID != userID && before[message.conversationID].map { message.seq > $0 } == true
+        }
         guard !arrived.isEmpty else { return [] }
         let me = try reader.me()
         var received: [Message] = []
@@ -30,5 +36,18 @@ extension StoreWriter {
             }
         }
         return Array(received.sorted { $0.createdAt < $1.createdAt }.suffix(ClientEvents.capacity))
+    }
+
+    /// Returns the number of the newest message that came by a sync or a push, or 0.
+    private func receivedSeq(_ id: Conversation.ID) throws -> Int {
+        try Int.fetchOne(
+            database.cachedStatement(sql: "select received_seq from conversation where id = ?"),
+            arguments: [id.rawValue]) ?? 0
+    }
+
+    private func advanceReceivedSeq(of id: Conversation.ID, to seq: Int) throws {
+        try database.cachedStatement(
+            sql: "update conversation set received_seq = ?1 where id = ?2 and received_seq < ?1"
+        ).execute(arguments: [seq, id.rawValue])
     }
 }

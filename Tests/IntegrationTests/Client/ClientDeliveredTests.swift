@@ -41,8 +41,8 @@ struct ClientDeliveredTests {
                         "user_id":"\#(Person.bob.id)","\#(mark)":\#(seq)}]}
                         """#)
                 }
-                server.push(
-                    "changes", #"{"cursor":"m","messages":[\#((1...4).map(message).joined(separator: ","))]}"#)
+                let messages = (1...4).map { ScriptedServer.message($0, from: .alice) }
+                server.push("changes", #"{"cursor":"m","messages":[\#(messages.joined(separator: ","))]}"#)
                 try await device.waitUntil("the messages") { _ in chat.messages.count == 4 }
                 #expect(chat.messages.allSatisfy { !$0.isDelivered })
                 push("d2", "delivered", "last_delivered_seq", 2)
@@ -57,13 +57,5 @@ struct ClientDeliveredTests {
                 #expect(server.calls("sync.ack").isEmpty)
             }
         }
-    }
-
-    private func message(_ seq: Int) -> String {
-        #"""
-        {"id":"00000000-0000-4000-8000-00000000000\#(seq)","conversation_id":"\#(Room.aliceBob)","seq":\#(seq),\#
-        "sender_id":"\#(Person.alice.id)","client_id":null,"kind":"text","content":"text","attachment":null,\#
-        "version":1,"created_at":"2026-11-20T10:00:00.000000Z","edited_at":null,"deleted_at":null}
-        """#
     }
 }

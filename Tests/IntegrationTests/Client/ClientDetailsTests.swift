@@ -421,11 +421,7 @@ struct ClientDetailsRulesTests {
     private func message(
         _ seq: Int, _ members: String = "", version: Int = 1, content: String = "text"
     ) -> String {
-        #"""
-        {"id":"00000000-0000-4000-8000-00000000000\#(seq)","conversation_id":"\#(Room.aliceBob)","seq":\#(seq),\#
-        "sender_id":"\#(Person.bob.id)","client_id":null,"kind":"text","content":"\#(content)","attachment":null,\#
-        "version":\#(version),"created_at":"2026-11-20T10:00:00.000000Z","edited_at":null,"deleted_at":null\#(members)}
-        """#
+        ScriptedServer.message(seq, members, version: version, content: content)
     }
 
     /// Runs a body with a chat that has one message, number 1.

@@ -68,6 +68,35 @@ struct ClientEventTests {
         }
     }
 
+    @Test("a message that arrives after a later one is stored is an event, an edit is none")
+    func order() async throws {
+        let own = ScriptedServer.message(3, from: .alice)
+        let page = #"{"messages":[\#(ScriptedServer.message(2)),\#(own)],"has_more":false}"#
+        try await ScriptedServer.with(answers: ["messages.send": own, "messages.list": page]) { server in
+            try await AppDevice.with(.node(server.port)) { device in
+                try await device.signIn(.alice)
+                let chat = try await device.client.loadedChat(with: .aliceBob)
+                let events = chat.events
+                try await chat.send("Later")
+                try await device.waitUntil("the response") { _ in chat.messages.contains { $0.seq == 3 } }
+                // Message 2 comes first with a page of the list.
+                try await chat.loadOlder()
+                #expect(chat.messages.map(\.seq).contains(2))
+                func push(_ cursor: String, _ messages: String...) {
+                    server.push(
+                        "changes", #"{"cursor":"\#(cursor)","messages":[\#(messages.joined(separator: ","))]}"#)
+                }
+                push("1", ScriptedServer.message(1, content: "first"))
+                push("2", own, ScriptedServer.message(2, content: "second"))
+                push("3", ScriptedServer.message(1, version: 2, content: "edited"))
+                push("4", ScriptedServer.message(4, content: "fourth"))
+                for content in ["first", "second", "fourth"] {
+                    #expect(Self.content(try await next(events, content) { _ in true }) == content)
+                }
+            }
+        }
+    }
+
     @Test("refused changes and the end of a session are events")
     func refused() async throws {
         try await ScriptedServer.with(answers: ["messages.send": "error:forbidden"]) { server in

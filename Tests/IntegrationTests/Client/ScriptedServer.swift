@@ -91,6 +91,17 @@ final class ScriptedServer: Sendable {
             """
     }
 
+    /// Returns a message of Bob, or another user, with additional JSON members.
+    static func message(
+        _ seq: Int, _ members: String = "", from sender: Person = .bob, version: Int = 1, content: String = "text"
+    ) -> String {
+        """
+        {"id":"00000000-0000-4000-8000-00000000000\(seq)","conversation_id":"\(Room.aliceBob)","seq":\(seq),\
+        "sender_id":"\(sender.id)","client_id":null,"kind":"text","content":"\(content)","attachment":null,\
+        "version":\(version),"created_at":\(time),"edited_at":null,"deleted_at":null\(members)}
+        """
+    }
+
     private static let defaultResults: [String: String] = [
         "auth.login": """
         {"access_token":"a","refresh_token":"r","user_id":"\(Person.alice.id)","is_guest":false}
