@@ -22,6 +22,8 @@ final class ConnectedSessions: Sendable {
         var bySession: [ID: [Int: ConnectionSession]] = [:]
         var byUser: [ID: [Int: ConnectionSession]] = [:]
         var lastNumber = 0
+        /// The snapshot from which the next poll continues, or nil before the first one.
+        var snapshot: String?
     }
 
     private let database: Database
@@ -38,8 +40,11 @@ final class ConnectedSessions: Sendable {
     /// Registers a connection. Call it before the session is checked, so that an end after the check is not missed.
     ///
     /// - Parameter session: nil if another server keeps the sessions.
-    func add(_ connection: ConnectionSession, of user: ID, _ session: ID?) -> Slot {
-        state.withLock { state in
+    /// - Throws: an error of the database if no poll has begun yet.
+    func add(_ connection: ConnectionSession, of user: ID, _ session: ID?) async throws(ProtocolError) -> Slot {
+        // A node accepts lines as soon as it starts, possibly before the first poll.
+        if session != nil { try await takeFirstSnapshot() }
+        return state.withLock { state in
             state.lastNumber += 1
             if let session { state.bySession[session, default: [:]][state.lastNumber] = connection }
             state.byUser[user, default: [:]][state.lastNumber] = connection
@@ -64,10 +69,10 @@ final class ConnectedSessions: Sendable {
 
     /// Polls for ended sessions until it is cancelled.
     func run() async {
-        var snapshot: String?
         repeat {
             do throws(ProtocolError) {
-                snapshot = try await pollEndedSessions(since: snapshot)
+                try await takeFirstSnapshot()
+                try await pollEndedSessions()
             } catch {
                 // The next poll starts from the same snapshot.
                 if let reason = error.reason {
@@ -77,18 +82,29 @@ final class ConnectedSessions: Sendable {
         } while (try? await Task.sleep(for: interval)) != nil
     }
 
-    /// Ends the connections of sessions that ended since a snapshot.
-    ///
-    /// - Returns: the snapshot for the next poll.
-    private func pollEndedSessions(since snapshot: String?) async throws(ProtocolError) -> String {
-        guard let ended = EndedSessions(try await database.rows(EndedSessions.statement, [snapshot], as: .accounts))
-        else { throw .fault("accounts.ended_sessions returned no snapshot") }
+    /// Takes the snapshot for the first poll, unless there is one.
+    private func takeFirstSnapshot() async throws(ProtocolError) {
+        guard state.withLock({ $0.snapshot == nil }) else { return }
+        let snapshot = try await endedSessions(since: nil).snapshot
+        state.withLock { $0.snapshot = $0.snapshot ?? snapshot }
+    }
+
+    /// Ends the connections of sessions that ended since the last snapshot.
+    private func pollEndedSessions() async throws(ProtocolError) {
+        let snapshot = state.withLock { $0.snapshot }
+        let ended = try await endedSessions(since: snapshot)
         if ended.snapshot != snapshot { try await database.awaitDurable() }
         for session in ended.sessions {
             let connections = state.withLock { $0.bySession[session] ?? [:] }
             for connection in connections.values { await connection.sessionEnded(session) }
         }
-        return ended.snapshot
+        state.withLock { $0.snapshot = ended.snapshot }
+    }
+
+    private func endedSessions(since snapshot: String?) async throws(ProtocolError) -> EndedSessions {
+        guard let ended = EndedSessions(try await database.rows(EndedSessions.statement, [snapshot], as: .accounts))
+        else { throw .fault("accounts.ended_sessions returned no snapshot") }
+        return ended
     }
 }
 

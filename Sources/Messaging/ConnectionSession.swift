@@ -183,7 +183,7 @@ extension ConnectionSession {
     private func acquireSlot(
         of user: ID, _ session: ID?, _ verify: () async throws(ProtocolError) -> VerifiedToken
     ) async throws(ProtocolError) {
-        let slot = service.connectedSessions.add(self, of: user, session)
+        let slot = try await service.connectedSessions.add(self, of: user, session)
         let token: VerifiedToken
         do throws(ProtocolError) {
             token = try await verify()

@@ -1,3 +1,4 @@
+import DatabaseAccess
 import LineClient
 import NIOCore
 @testable import Postgres
@@ -223,6 +224,35 @@ struct SessionEndTests {
                 "update auth.users set banned_until = null, deleted_at = null where id = '\(Person.alice.id)'")
             try await client.refused(.sessionRevoked, "auth.refresh", ["refresh_token": tokens["refresh_token"] ?? ""])
             try await client.signIn(.alice)
+        }
+    }
+
+    @Test("a session that begins and ends while its node starts is ended")
+    func whileStarting() async throws {
+        try await TestDatabase.with { database in
+            try await database.withConnection { holder in
+                _ = try await holder.execute("begin; lock table app.sessions in access exclusive mode")
+                var settings = NodeSettings(poolSize: 6)
+                settings.limits = StatementLimits(statement: .seconds(3_600), lock: .seconds(3_600))
+                try await withNode(database, settings) { node in
+                    let alice = try await node.connect()
+                    async let tokens = alice.logIn(Person.alice.email)
+                    // The sign-in waits until the polls for ended sessions begin.
+                    func waiting(_ statements: String) -> String {
+                        """
+                        select count(*) from pg_stat_activity
+                         where datname = current_database() and wait_event_type = 'Lock' and query ~ '\(statements)'
+                        """
+                    }
+                    try await database.wait(for: waiting("ended_sessions|open_session"), toBe: "2")
+                    #expect(try await database.value(waiting("ended_sessions")) == "2")
+                    _ = try await holder.execute("commit")
+                    _ = try await tokens
+                    try await database.psql(
+                        "update auth.users set deleted_at = now() where id = '\(Person.alice.id)'")
+                    try await alice.expectEnd()
+                }
+            }
         }
     }
 
