@@ -292,15 +292,16 @@ class Changes(unittest.TestCase):
                 process.stdout.close()
 
     # F10.
-    def test_an_idle_stream_sends_comments_only(self):
+    def test_an_idle_stream_sends_comments_and_cursors(self):
         stream = EventStream(register("Quinn Quiet")["access_token"])
         lines = stream.lines()
         self.assertEqual(next(lines), b"retry: 1000")
         self.assertTrue(next(lines).startswith(b"id: "))
         while next(lines):
             pass
-        # The user sees nobody's presence, so the next line is a comment, without the blank line that ends an event.
-        self.assertEqual(next(lines), b":")
+        # The user sees nobody's presence. A comment has no blank line, which ends an event.
+        while (line := next(lines)) != b":":
+            self.assertRegex(line, rb"^(event: cursor|id: .+|data: \{\"cursor\":.+|)$")
         self.assertNotEqual(next(lines), b"")
         stream.cut()
 
