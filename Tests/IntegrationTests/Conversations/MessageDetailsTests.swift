@@ -1,4 +1,6 @@
+import DatabaseAccess
 import LineClient
+@testable import Postgres
 import Testing
 import WireProtocol
 
@@ -89,6 +91,51 @@ struct MessageDetailsTests {
             try await one.signedIn(.carol).refused(.notFound, "messages.react", params("👍"))
             for emoji in ["", "Like", "👍👍", "a b"] {
                 try await bob.refused(.invalidParams, "messages.react", params(emoji), field: "emoji")
+            }
+        }
+    }
+
+    @Test("a deletion removes a reaction that is being set, and one that is being taken back")
+    func deletion() async throws {
+        var settings = NodeSettings(poolSize: 6)
+        settings.limits = StatementLimits(statement: .seconds(3_600), lock: .seconds(3_600))
+        try await withNode(settings) { node in
+            let alice = try await node.signedIn(.alice)
+            let bob = try await node.signedIn(.bob)
+            for (emoji, isSet) in [("🎉", true), ("👍", false)] {
+                let seq = try #require(try await bob.send("Soon gone", to: Room.aliceBob)["seq"]?.integerValue)
+                let place = "where conversation_id = '\(Room.aliceBob)' and seq = \(seq)"
+                func params(_ emoji: String, _ isSet: Bool) -> JSONObject {
+                    [
+                        "conversation_id": .string(Room.aliceBob), "seq": .integer(seq), "emoji": .string(emoji),
+                        "is_set": .bool(isSet),
+                    ]
+                }
+                for client in [alice, bob] { try await client.call("messages.react", params("👍", true)) }
+                // The reaction has its row and waits for the numbers, and then the deletion waits.
+                let holder = try await node.database.connect()
+                _ = try await holder.execute("begin; select from public.reaction_counts \(place) for update")
+                func waiters(_ count: Int) async throws {
+                    try await node.database.wait(for: FairnessTests.lockWaiters, toBe: "\(count)")
+                }
+                async let reacted = alice.call("messages.react", params(emoji, isSet))
+                try await waiters(1)
+                async let deleted = bob.call(
+                    "messages.delete", ["conversation_id": .string(Room.aliceBob), "seq": .integer(seq)])
+                try await waiters(2)
+                _ = try await holder.execute("commit")
+                await holder.close()
+                _ = try await deleted
+                do {
+                    _ = try await reacted
+                } catch let error as RemoteError {
+                    // The deletion came first.
+                    #expect(error.code == ErrorCode.forbidden.rawValue)
+                }
+                #expect(
+                    try await node.database.value("select count(*) from public.message_reactions \(place)") == "0")
+                #expect(
+                    try await node.database.value("select counts from public.reaction_counts \(place)") == "{}")
             }
         }
     }

@@ -266,8 +266,9 @@ begin
 end
 $$;
 
--- Removes the reactions to a deleted message. It locks the row of their numbers, or makes one for this transaction: a
--- reaction that is being set has counted and is removed, or waits and finds the message deleted.
+-- Removes the reactions to a deleted message. Before the second pass it has locked the row of their numbers, or made
+-- one for this transaction: a reaction that is being set has been committed and is removed, or waits and finds the
+-- message deleted. The first pass takes the locks in the order in which a reaction that is set or taken back does.
 create or replace function app.remove_reactions(conversation_id uuid, seq bigint) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
@@ -278,14 +279,20 @@ begin
     if found then
         delete from public.reaction_counts c
          where c.conversation_id = remove_reactions.conversation_id and c.seq = remove_reactions.seq;
-    else
+        return;
+    end if;
+    for pass in 1..2 loop
         -- Each has an index of its own.
         delete from public.message_reactions r
          where r.conversation_id = remove_reactions.conversation_id and r.seq = remove_reactions.seq and r.is_set;
         delete from public.message_reactions r
          where r.conversation_id = remove_reactions.conversation_id and r.seq = remove_reactions.seq
            and not r.is_set;
-    end if;
+        if pass = 1 then
+            perform 1 from public.reaction_counts c
+              where c.conversation_id = remove_reactions.conversation_id and c.seq = remove_reactions.seq for update;
+        end if;
+    end loop;
 end
 $$;
 
