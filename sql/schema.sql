@@ -1502,7 +1502,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION api.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid DEFAULT NULL::uuid, width integer DEFAULT NULL::integer, height integer DEFAULT NULL::integer, name text DEFAULT NULL::text) RETURNS json
+CREATE FUNCTION api.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid DEFAULT NULL::uuid, width integer DEFAULT NULL::integer, height integer DEFAULT NULL::integer, name text DEFAULT NULL::text, quota bigint DEFAULT NULL::bigint) RETURNS json
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -1537,7 +1537,7 @@ begin
         perform app.refuse_param('name', '"name" is missing: a file of type application/octet-stream needs it.');
     end if;
     return pg_catalog.json_build_object(
-        'id', app.create_media(purpose, mime_type, bytes, conversation_id, width, height, name));
+        'id', app.create_media(purpose, mime_type, bytes, conversation_id, width, height, name, quota));
 end
 $$;
 
@@ -4022,13 +4022,14 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer, name text DEFAULT NULL::text) RETURNS uuid
+CREATE FUNCTION app.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer, name text DEFAULT NULL::text, quota bigint DEFAULT NULL::bigint) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     me uuid := app.caller();
     waiting record;
+    kept bigint;
     new_id uuid;
 begin
     -- Checked here too, since any role with the right may call this without api.create_media.
@@ -4049,6 +4050,13 @@ begin
     if waiting.number >= 100 or waiting.bytes + create_media.bytes > 1073741824 then
         perform app.refuse_forbidden('You have too many unused files: use them, or wait a day until they are '
             'removed.');
+    end if;
+    if quota is not null then
+        select coalesce(sum(m.bytes), 0) into kept from public.media m where m.owner_id = me and m.removed_at is null;
+        if kept + create_media.bytes > quota then
+            perform app.refuse_forbidden(pg_catalog.format(
+                'Your files may have %s bytes and have %s: delete messages with files.', quota, kept));
+        end if;
     end if;
     insert into public.media (owner_id, purpose, conversation_id, mime_type, bytes, width, height, name)
     values (me, purpose, create_media.conversation_id, mime_type, create_media.bytes, width, height, name)
@@ -7520,14 +7528,20 @@ begin
     if found then
         delete from public.reaction_counts c
          where c.conversation_id = remove_reactions.conversation_id and c.seq = remove_reactions.seq;
-    else
+        return;
+    end if;
+    for pass in 1..2 loop
         -- Each has an index of its own.
         delete from public.message_reactions r
          where r.conversation_id = remove_reactions.conversation_id and r.seq = remove_reactions.seq and r.is_set;
         delete from public.message_reactions r
          where r.conversation_id = remove_reactions.conversation_id and r.seq = remove_reactions.seq
            and not r.is_set;
-    end if;
+        if pass = 1 then
+            perform 1 from public.reaction_counts c
+              where c.conversation_id = remove_reactions.conversation_id and c.seq = remove_reactions.seq for update;
+        end if;
+    end loop;
 end
 $$;
 
@@ -12310,8 +12324,8 @@ GRANT ALL ON FUNCTION api.conversations(max_results integer, before text) TO aut
 REVOKE ALL ON FUNCTION api.create_group(title text, member_ids uuid[], profiles boolean, data jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.create_group(title text, member_ids uuid[], profiles boolean, data jsonb) TO authenticated;
 
-REVOKE ALL ON FUNCTION api.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer, name text) FROM PUBLIC;
-GRANT ALL ON FUNCTION api.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer, name text) TO authenticated;
+REVOKE ALL ON FUNCTION api.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer, name text, quota bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer, name text, quota bigint) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.delete_message(conversation_id uuid, seq bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.delete_message(conversation_id uuid, seq bigint) TO authenticated;
@@ -12632,8 +12646,8 @@ GRANT ALL ON FUNCTION app.create_group(title text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.create_login_role(login name, password text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION app.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer, name text) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer, name text) TO authenticated;
+REVOKE ALL ON FUNCTION app.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer, name text, quota bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer, name text, quota bigint) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.create_presence_rows(users uuid[]) FROM PUBLIC;
 

@@ -14,7 +14,7 @@ struct SettingsTests {
         "failed_logins_per_minute", "sign_ins_per_minute", "sends_per_second", "send_burst", "text_bytes_per_second",
         "searches_per_second",
         "slow_consumer_seconds", "statement_timeout_seconds", "lock_timeout_seconds", "operations_port", "http_port",
-        "media_max_bytes", "media_file_max_bytes", "media_min_free_bytes", "mails_per_hour",
+        "media_max_bytes", "media_file_max_bytes", "media_bytes_per_user", "media_min_free_bytes", "mails_per_hour",
         "mail_requests_per_hour",
         "media_bytes_per_day", "guest_media_bytes_per_day",
     ]

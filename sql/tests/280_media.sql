@@ -217,6 +217,18 @@ select count(tests.create('alice', '''avatar'', ''image/png'', 1')) from generat
 select is(tests.attempt('alice', 'select api.create_media(''avatar'', ''image/png'', 1)'), 'PL007',
     'rejects more than 100 unused files');
 
+-- A quota of all files of a user, but for removed ones.
+delete from public.media where owner_id = tests.id('alice') and used_at is null;
+select set_config('tests.kept', (select coalesce(sum(bytes), 0)::text from public.media
+    where owner_id = tests.id('alice') and removed_at is null), true);
+select is(tests.attempt('alice', format(
+        'select api.create_media(''avatar'', ''image/png'', %s, quota => %s)', bytes,
+        current_setting('tests.kept')::bigint + 10)), outcome, format('a file of %s bytes where 10 are left', bytes))
+  from (values (11, 'PL007'), (10, '1')) c (bytes, outcome);
+update public.media set removed_at = now() where owner_id = tests.id('alice');
+select is(tests.attempt('alice', 'select api.create_media(''avatar'', ''image/png'', 5, quota => 5)'), '1',
+    'removed files do not count');
+
 -- A merged guest's pictures.
 select tests.make_user('dora', true);
 insert into public.conversations (participant1_id, participant2_id) values (tests.id('dora'), tests.id('carol'));

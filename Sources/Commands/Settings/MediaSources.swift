@@ -13,6 +13,7 @@ struct MediaSources: Sendable {
     var secret: String?
     var maxBytes = 10 << 20
     var fileMaxBytes = 100 << 20
+    var bytesPerUser = 10 << 30
 
     /// The bytes that must stay free on the disk; nil for the default of ``settings(jwtSecret:)``. It keeps room for
     /// the WAL of a PostgreSQL on the same disk.
@@ -27,7 +28,9 @@ struct MediaSources: Sendable {
     var s3SecretAccessKey: String?
     var s3AuthoritiesFile: String?
 
-    private var limits: MediaLimits { MediaLimits(pictures: maxBytes, others: fileMaxBytes) }
+    private var limits: MediaLimits { 
+        MediaLimits(pictures: maxBytes, others: fileMaxBytes, user: bytesPerUser)
+    }
 
     /// Returns the media configuration, or nil if media are off.
     ///

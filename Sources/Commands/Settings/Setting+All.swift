@@ -239,6 +239,9 @@ extension Setting {
             "media_file_max_bytes", \.media.fileMaxBytes, .integer(in: 1_024...1_073_741_824),
             "The maximum size of a video, an audio or another file, in bytes."),
         Setting(
+            "media_bytes_per_user", \.media.bytesPerUser, .integer(in: 1_024...1_125_899_906_842_624),
+            "The bytes that all files of a user may have, except those of deleted messages."),
+        Setting(
             "media_min_free_bytes", \.media.minFreeBytes, .integer(in: 0...1_125_899_906_842_624),
             otherwise: "1073741824, and 0 in `dev`",
             "The bytes that must stay free on the folder's disk. Below it, uploads fail with `unavailable`."),

@@ -44,10 +44,13 @@ package protocol MediaStore: Sendable {
 package struct MediaLimits: Sendable {
     package var pictures: Int
     package var others: Int
+    /// The maximum of all files of a user together.
+    package var user: Int
 
-    package init(pictures: Int, others: Int) {
+    package init(pictures: Int, others: Int, user: Int = 10 << 30) {
         self.pictures = pictures
         self.others = others
+        self.user = user
     }
 
     package func maxBytes(of type: MediaType) -> Int { type.isPicture ? pictures : others }

@@ -55,10 +55,11 @@ extension Operation {
             of: token.user, bytes: bytes, from: session.peerAddress, isGuest: token.isGuest)
         let answer = try await session.change(
             Statement(
-                "api.create_media", "select api.create_media($1, $2, $3::bigint, $4::uuid, $5::int, $6::int, $7)"),
+                "api.create_media",
+                "select api.create_media($1, $2, $3::bigint, $4::uuid, $5::int, $6::int, $7, $8::bigint)"),
             [
                 purpose.rawValue, type.rawValue, "\(bytes)", params.uuid("conversation_id"), params.digits("width"),
-                params.digits("height"), params.string("name"),
+                params.digits("height"), params.string("name"), "\(store.limits.user)",
             ])
         guard let created = answer.object, case .string(let text)? = created["id"], let id = ID(text) else {
             throw .fault("api.create_media returned an unexpected result")

@@ -492,6 +492,34 @@ struct MediaTests {
         }
     }
 
+    @Test("an upload keeps its place once all bytes have arrived, and an ended one stores nothing")
+    func arrived() async throws {
+        try await PictureFolder.with { folder in
+            let time = Mutex(ContinuousClock.now)
+            let store = try folder.store(maxIncomingBytes: 2_000, now: { time.withLock { $0 } })
+            func receive(_ file: MediaFile, from client: String) throws -> IncomingFile {
+                try store.receive(file, from: AddressKey(client), until: Date() + 60)
+            }
+            let files = (1...3).map { _ in MediaFile(id: .random(), purpose: .avatar, type: .png, bytes: 1_000) }
+            let complete = try receive(files[0], from: "192.0.2.1")
+            let partial = try receive(files[1], from: "192.0.2.2")
+            try complete.write(ByteBuffer(bytes: picture()))
+            try partial.write(ByteBuffer(bytes: picture().dropLast()))
+            time.withLock { $0 += .seconds(10) }
+            // The client sends the file again, or others need the place, before the node has moved the file.
+            #expect(throws: UploadRefusal.inProgress) { try receive(files[0], from: "192.0.2.1") }
+            let other = try receive(files[2], from: "192.0.2.3")
+            #expect(partial.refusal != nil)
+            #expect(throws: MediaError.self) { try partial.finish() }
+            #expect(try complete.finish() == .stored)
+            other.discard()
+            let stored = try folder.files
+            #expect(stored.count == 1)
+            #expect(
+                FileManager.default.contents(atPath: "\(folder.path)/\(stored.first ?? "")") == Data(picture()))
+        }
+    }
+
     @Test("rejects uploads while the disk has too little free space")
     func fullDisk() async throws {  // A7
         try await PictureFolder.with { folder in
@@ -539,6 +567,21 @@ struct MediaTests {
             for _ in 0..<24 { try await Self.promise(try await node.guest(), 1_000, isRefused: false) }
             try await Self.promise(try await node.signedIn(.bob), 101, isRefused: true)
             try await Self.promise(try await node.signedIn(.bob), 100, isRefused: false)
+        }
+    }
+
+    @Test("limits the bytes of all files of a user")
+    func quota() async throws {
+        var settings = NodeSettings()
+        settings.mediaBytesPerUser = 1_000
+        try await withPictures(settings) { node, _ in
+            let alice = try await node.signedIn(.alice)
+            try await Self.promise(alice, 900, isRefused: false)
+            let error = try await alice.refused(
+                .forbidden, "media.create", ["purpose": "avatar", "mime_type": "image/png", "bytes": 101])
+            #expect(error?.message == "Your files may have 1000 bytes and have 900: delete messages with files.")
+            try await Self.promise(alice, 100, isRefused: false)
+            try await Self.promise(try await node.signedIn(.bob), 1_000, isRefused: false)
         }
     }
 

@@ -150,6 +150,7 @@ struct NodeSettings: Sendable {
     var pictures: String?
     var keepsPictures = true
     var minFreePictureBytes = 0
+    var mediaBytesPerUser = 10 << 30
 }
 
 /// Runs a node on a new database while `body` runs.
@@ -211,7 +212,7 @@ func withNode<Value: Sendable>(
         ? try FolderStore(
             .init(
                 directory: folder, url: nil, secret: TestNode.secret,
-                limits: MediaLimits(pictures: 1 << 20, others: 4 << 20),
+                limits: MediaLimits(pictures: 1 << 20, others: 4 << 20, user: settings.mediaBytesPerUser),
                 minFreeBytes: settings.minFreePictureBytes)) : nil
     configuration.media = pictures
     configuration.apple = settings.apple

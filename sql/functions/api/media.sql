@@ -1,8 +1,8 @@
 -- Creates the row of a file that will be uploaded, and returns its id. The node adds the address for the upload. A file
--- of type application/octet-stream needs a name.
+-- of type application/octet-stream needs a name. `quota` bounds the bytes of all the caller's files.
 create or replace function api.create_media(
     purpose text, mime_type text, bytes bigint, conversation_id uuid default null, width integer default null,
-    height integer default null, name text default null) returns json
+    height integer default null, name text default null, quota bigint default null) returns json
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     types constant text[] := '{image/jpeg,image/png,image/webp,image/gif,image/heic,video/mp4,video/quicktime,'
@@ -35,7 +35,7 @@ begin
         perform app.refuse_param('name', '"name" is missing: a file of type application/octet-stream needs it.');
     end if;
     return pg_catalog.json_build_object(
-        'id', app.create_media(purpose, mime_type, bytes, conversation_id, width, height, name));
+        'id', app.create_media(purpose, mime_type, bytes, conversation_id, width, height, name, quota));
 end
 $$;
 

@@ -16,6 +16,8 @@ $$;
 -- Overloads of an earlier version.
 drop function if exists app.create_media(text, text, bigint, uuid, integer, integer);
 drop function if exists api.create_media(text, text, bigint, uuid, integer, integer);
+drop function if exists app.create_media(text, text, bigint, uuid, integer, integer, text);
+drop function if exists api.create_media(text, text, bigint, uuid, integer, integer, text);
 
 -- Returns true for the type of a picture, as an avatar and a preview must be.
 create or replace function app.is_picture_type(mime_type text) returns boolean
@@ -25,14 +27,16 @@ begin atomic
 end;
 
 -- Creates the row of a file that the caller will upload, and returns its id. To bound unused files in the store, a user
--- has at most 100 of them and 1 GiB, which is also the most of a file.
+-- has at most 100 of them and 1 GiB, which is also the most of a file. All files of a user, with those that will be
+-- uploaded, have at most `quota` bytes, if it is not null.
 create or replace function app.create_media(
     purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer,
-    name text default null) returns uuid
+    name text default null, quota bigint default null) returns uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     me uuid := app.caller();
     waiting record;
+    kept bigint;
     new_id uuid;
 begin
     -- Checked here too, since any role with the right may call this without api.create_media.
@@ -53,6 +57,13 @@ begin
     if waiting.number >= 100 or waiting.bytes + create_media.bytes > 1073741824 then
         perform app.refuse_forbidden('You have too many unused files: use them, or wait a day until they are '
             'removed.');
+    end if;
+    if quota is not null then
+        select coalesce(sum(m.bytes), 0) into kept from public.media m where m.owner_id = me and m.removed_at is null;
+        if kept + create_media.bytes > quota then
+            perform app.refuse_forbidden(pg_catalog.format(
+                'Your files may have %s bytes and have %s: delete messages with files.', quota, kept));
+        end if;
     end if;
     insert into public.media (owner_id, purpose, conversation_id, mime_type, bytes, width, height, name)
     values (me, purpose, create_media.conversation_id, mime_type, create_media.bytes, width, height, name)
