@@ -50,7 +50,7 @@ package final class IncomingFile: Sendable {
     /// Apart from the state, which is locked while the disk is written.
     private let rate: Mutex<UploadRate>
     private let isDisplaced = Atomic(false)
-    private let isComplete = Atomic(false)
+    private let completion = Atomic(false)
 
     /// - Parameters:
     ///   - file: the locked partial file of an upload that can be resumed; nil to create the file at the first byte.
@@ -89,7 +89,7 @@ package final class IncomingFile: Sendable {
             guard state.received <= end else {
                 throw MediaError("The file has more than the declared \(media.bytes) bytes.")
             }
-            if state.received == end { isComplete.store(true, ordering: .releasing) }
+            if state.received == end { completion.store(true, ordering: .releasing) }
             let missing = MediaType.signatureLength - state.firstBytes.count
             if missing > 0 { state.firstBytes += bytes.readableBytesView.prefix(missing) }
             guard state.damage == nil else { return }
@@ -181,10 +181,10 @@ package final class IncomingFile: Sendable {
     }
 
     /// True if all bytes have arrived. The node takes the rest of the time, so another upload must not end this one.
-    var hasArrived: Bool { isComplete.load(ordering: .acquiring) }
+    var isComplete: Bool { completion.load(ordering: .acquiring) }
 
     /// True if bytes are missing and none has arrived for some seconds: the client may be gone.
-    var isStalled: Bool { !hasArrived && rate.withLock { [now] in $0.isStalled(now: now()) } }
+    var isStalled: Bool { !isComplete && rate.withLock { [now] in $0.isStalled(now: now()) } }
 
     /// Ends the upload. Keeps the partial file if another request can continue, or else removes it.
     package func discard() {

@@ -63,7 +63,7 @@ final class Uploads: Sendable {
 
     /// Returns the upload whose place a client takes that then has `bytes` in progress; nil if there is none.
     private static func displaced(by bytes: Int, in state: State) -> IncomingFile? {
-        let uploads = state.running.values.filter { $0.incoming?.hasArrived != true }
+        let uploads = state.running.values.filter { $0.incoming?.isComplete != true }
         if let largest = state.bytesByClient.max(by: { $0.value < $1.value }), largest.value > bytes,
             let upload = slowest(uploads.filter { $0.client == largest.key }),
             upload.bytes < largest.value, let incoming = upload.incoming
