@@ -28,7 +28,7 @@ struct MediaSources: Sendable {
     var s3SecretAccessKey: String?
     var s3AuthoritiesFile: String?
 
-    private var limits: MediaLimits { 
+    private var limits: MediaLimits {
         MediaLimits(pictures: maxBytes, others: fileMaxBytes, user: bytesPerUser)
     }
 
