@@ -254,8 +254,12 @@ extension PostlineClient {
                 "A guest is signed in, whose data would be lost. Sign in by password, or sign out first.")
         case .guest, .localGuest, .signedOut: break
         }
+        // Changes that are sent now are the guest's, and the server merges them. After the merge there may be another
+        // conversation in place of theirs.
+        let hasChanges = guest != nil && former != .localGuest && pendingChangeCount > 0
+        if hasChanges, engine == nil { try? restart() }
         account = .signingIn(guest: guest)
-        // Changes that are sent now are the guest's, and the server merges them.
+        if hasChanges { _ = try? await engine?.readyConnection() }
         try? await engine?.drainOutbox(atMost: .seconds(5))
         await stop()
         let answer: SignInResult

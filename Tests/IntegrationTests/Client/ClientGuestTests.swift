@@ -87,6 +87,50 @@ struct ClientGuestTests {
         }
     }
 
+    @Test("a guest's changes that wait are sent before the merge", arguments: [true, false])
+    func signsInWithChanges(isServerDown: Bool) async throws {
+        try await TestDatabase.with { database in
+            let port = try await unusedPort()
+            var node = try await ServeProcess.start(database, port: port)
+            defer { node.command.signal(SIGKILL) }
+            try await AppDevice.with(.node(port)) { device in
+                try device.client.continueAsGuest()
+                try await device.waitUntil("the guest") {
+                    if case .guest = $0.account { $0.state == .live } else { false }
+                }
+                // Both have a conversation with Bob, and the guest's leaves the list.
+                let id = try await device.client.openConversation(with: .bob)
+                let chat = try await device.client.loadedChat(with: id)
+                try await chat.send("sent")
+                try await device.waitUntil("an empty outbox") { $0.pendingChangeCount == 0 }
+                if isServerDown {
+                    try await node.kill()
+                    try await device.waitUntil("the lost connection") { $0.state != .live }
+                } else {
+                    await device.client.disconnect()
+                }
+                try await chat.send("waits")
+                try await device.client.react(to: try #require(chat.messages.first), with: "👍", isSet: true)
+                if isServerDown { node = try await ServeProcess.start(database, port: port) }
+                try await eventually("the sign-in") {
+                    do {
+                        try await device.client.signIn(email: Person.alice.email, password: "postline-dev")
+                        return true
+                    } catch let error as PostlineError where error.isRetryable {
+                        return false
+                    }
+                }
+                try await device.waitUntilLive()
+                let account = try await device.client.loadedChat(with: .aliceBob)
+                try await device.waitUntil("both messages") { _ in
+                    account.contents.suffix(2) == ["sent", "waits"]
+                }
+                #expect(account.messages.dropLast().last?.reactions.map(\.emoji) == ["👍"])
+                #expect(device.client.refusedChanges.isEmpty && device.client.pendingChangeCount == 0)
+            }
+        }
+    }
+
     @Test("other devices show a merged guest's messages as the account's")
     func sender() async throws {
         try await TestDatabase.with { database in
