@@ -205,7 +205,7 @@ package struct Accounts: Sendable {
         case (nil, nil): return nil
         case (let stored?, let password?):
             guard let hash = try await currentHash(stored, of: user, matching: password) else {
-                throw ProtocolError(.invalidCredentials, "The password is wrong.")
+                throw Self.wrongPassword(field)
             }
             return hash
         case (nil, _?): throw .invalid(field, "cannot be given: this account has none")
@@ -220,9 +220,14 @@ package struct Accounts: Sendable {
         let rows = try await database.rows(Functions.passwordHash, [user.description], as: .accounts)
         guard let stored = rows.text(0, 0) else { return nil }
         guard let hash = try await currentHash(stored, of: user, matching: password) else {
-            throw ProtocolError(.invalidCredentials, "The password is wrong.")
+            throw Self.wrongPassword("password")
         }
         return hash
+    }
+
+    private static func wrongPassword(_ field: String) -> ProtocolError {
+        ProtocolError(
+            .invalidCredentials, "The password is wrong.", data: [.init(name: "field", value: .string(field))])
     }
 
     /// Merges the guest with this refresh token into the account.

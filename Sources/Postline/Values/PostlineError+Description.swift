@@ -26,7 +26,9 @@ extension PostlineError: LocalizedError {
         case .parseError, .invalidUTF8, .internalError, .malformedAnswer:
             "Something went wrong at the server. Try again later."
         case .unauthenticated, .signedOut: "You are not signed in."
+        case .invalidCredentials where field != nil: "The password is wrong."
         case .invalidCredentials: "The email address or the password is wrong."
+        case .invalidToken where field == "token": "This link is invalid or has expired. Request a new mail."
         case .invalidToken, .tokenExpired, .sessionRevoked: "Your session has ended. Sign in again."
         case .forbidden: "You are not allowed to do this."
         case .notFound: "This does not exist any more, or you cannot see it."
@@ -49,9 +51,24 @@ extension PostlineError: LocalizedError {
 
     private static func invalid(_ field: String?) -> String {
         // Such as `full_name`, or `avatar.avatar_id`.
-        guard let name = field?.split(separator: ".").last else { return "A value is missing or cannot be used." }
+        guard let name = field?.split(separator: ".").last.map(String.init) else {
+            return "A value is missing or cannot be used."
+        }
+        if let rule = rules[name] { return rule }
         return "This value is missing or cannot be used: \(name.replacing("_", with: " "))."
     }
+
+    /// The rules of fields that users fill in.
+    private static let rules = [
+        "password": "A password has at least 8 characters, and at most 72 of the Latin alphabet.",
+        "new_password": "A password has at least 8 characters, and at most 72 of the Latin alphabet.",
+        "content": "A message has 1 to 8,000 characters.",
+        "title": "A name of a group has 1 to 100 characters.",
+        "full_name": "A name has 1 to 100 characters.",
+        "email": "This is not an email address.",
+        "bio": "A description has at most 500 characters.",
+        "due_at": "Choose a time in the future, within a year.",
+    ]
 
     private static func again(after seconds: Double?) -> String {
         guard let seconds, let whole = Int(exactly: seconds.rounded(.up)), whole > 0 else { return "Try again later." }

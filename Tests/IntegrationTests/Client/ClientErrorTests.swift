@@ -41,6 +41,18 @@ struct ClientErrorTests {
                 "This value is missing or cannot be used: avatar id."
             ),
             (PostlineError(.invalidParams, "No."), "A value is missing or cannot be used."),
+            (
+                PostlineError(.invalidParams, "No.", field: "new_password"),
+                "A password has at least 8 characters, and at most 72 of the Latin alphabet."
+            ),
+            (PostlineError(.invalidParams, "No.", field: "content"), "A message has 1 to 8,000 characters."),
+            (PostlineError(.invalidCredentials, "No.", field: "password"), "The password is wrong."),
+            (PostlineError(.invalidCredentials, "No."), "The email address or the password is wrong."),
+            (
+                PostlineError(.invalidToken, "No.", field: "token"),
+                "This link is invalid or has expired. Request a new mail."
+            ),
+            (PostlineError(.invalidToken, "No."), "Your session has ended. Sign in again."),
             (PostlineError(.rateLimited, "No.", retryAfter: 0.2), "Too many attempts. Try again in a second."),
             (PostlineError(.rateLimited, "No.", retryAfter: 29.5), "Too many attempts. Try again in 30 seconds."),
             (PostlineError(.rateLimited, "No.", retryAfter: 60), "Too many attempts. Try again in a minute."),
