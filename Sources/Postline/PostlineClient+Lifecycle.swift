@@ -88,7 +88,13 @@ extension PostlineClient {
         case .connectionFailed(let error): connectionError = error
         case .typing(let notice): handleTyping(notice)
         case .uploading(let id, let progress): uploadProgress[id] = progress
-        case .received(let messages): await emitShown { messages.map { .messageReceived($0) } }
+        case .received(let received):
+            await emitShown {
+                for (id, count) in received.skipped {
+                    for subscription in eventBuffers { subscription.buffer?.skip(count, of: id) }
+                }
+                return received.messages.map { .messageReceived($0) }
+            }
         case .refused(let change):
             await emitShown { refusedChanges.filter { $0.id == change }.map { .changeRefused($0) } }
         case .storeFailed(let error): storeError = error

@@ -9,7 +9,8 @@ public enum ClientEvent: Sendable, Hashable {
     case messageReceived(Message)
     /// The server refused a change of this user.
     case changeRefused(RefusedChange)
-    /// The reader was too slow, and this many events were dropped. See ``ClientEvents``.
+    /// The reader was too slow, or more than 100 messages of a conversation came while the client was offline: this many
+    /// events were left out. See ``ClientEvents``.
     case missed(count: Int)
 
     /// The conversation of the message or change, or nil for other events.

@@ -38,7 +38,7 @@ public struct ClientEvents: AsyncSequence, Sendable {
 final class EventBuffer: Sendable {
     private struct State {
         var events: [ClientEvent] = []
-        /// The number of events that were dropped before the first one.
+        /// The number of events that were left out before the first one.
         var missed = 0
         var isFinished = false
     }
@@ -59,6 +59,13 @@ final class EventBuffer: Sendable {
             }
             state.events.append(event)
         }
+        signal.signal()
+    }
+
+    /// Counts events of a conversation that are left out, before those that wait.
+    func skip(_ count: Int, of id: Conversation.ID) {
+        guard conversationID == nil || id == conversationID else { return }
+        state.withLockedValue { $0.missed += count }
         signal.signal()
     }
 

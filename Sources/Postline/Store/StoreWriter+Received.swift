@@ -1,10 +1,17 @@
 import GRDB
 
+/// Messages that have just arrived.
+struct ReceivedMessages: Sendable {
+    var messages: [Message] = []
+    /// The numbers of messages before them that the server has left out, by conversation.
+    var skipped: [Conversation.ID: Int] = [:]
+}
+
 /// Applying changes, and finding the messages among them that have just arrived.
 extension StoreWriter {
     /// Applies changes of a sync or a push, and returns the messages of other users that have not come by either
     /// before, the oldest first. Of more than ``ClientEvents/capacity`` it returns the newest. A reset brings none.
-    func receive(_ changes: Changes) throws -> [Message] {
+    func receive(_ changes: Changes) throws -> ReceivedMessages {
         let isReset = try changes.reset || reader.setting("is_resetting") != nil
         let newest = Dictionary(changes.messages.map { ($0.conversationID, $0.seq) }, uniquingKeysWith: max)
         let before = try isReset ? [:] : Dictionary(uniqueKeysWithValues: newest.keys.map { ($0, try receivedSeq($0)) })
@@ -18,7 +25,13 @@ extension StoreWriter {
         let arrived = changes.messages.filter { message in
             message.senderID != userID && before[message.conversationID].map { message.seq > $0 } == true
         }
-        guard !arrived.isEmpty else { return [] }
+        var result = ReceivedMessages()
+        // A sync has at most the newest 100 messages of a conversation.
+        for (id, seq) in before where seq > 0 {
+            let first = changes.messages.lazy.filter { $0.conversationID == id && $0.seq > seq }.map(\.seq).min()
+            if let first, first > seq + 1 { result.skipped[id] = first - seq - 1 }
+        }
+        guard !arrived.isEmpty else { return result }
         let me = try reader.me()
         var received: [Message] = []
         for (id, seqs) in Dictionary(grouping: arrived, by: \.conversationID).mapValues({ $0.map(\.seq) }) {
@@ -35,7 +48,8 @@ extension StoreWriter {
                 !$0.isMine && $0.seq.map(new.contains) == true
             }
         }
-        return Array(received.sorted { $0.createdAt < $1.createdAt }.suffix(ClientEvents.capacity))
+        result.messages = Array(received.sorted { $0.createdAt < $1.createdAt }.suffix(ClientEvents.capacity))
+        return result
     }
 
     /// Returns the number of the newest message that came by a sync or a push, or 0.

@@ -35,11 +35,11 @@ extension SyncEngine {
         try changes.checkNumbers()
         let received = try await store.write(isDurable: false) { [sharedID = store.sharedID] writer in
             let received = try writer.receive(changes)
-            if let sharedID { try writer.recordArrival(of: received, in: sharedID) }
+            if let sharedID { try writer.recordArrival(of: received.messages, in: sharedID) }
             return received
         }
         storeDidChange()
-        if !received.isEmpty { report(.received(received)) }
+        if !received.messages.isEmpty || !received.skipped.isEmpty { report(.received(received)) }
         if changes.messages.contains(where: { $0.senderID != store.userID }) { acknowledgementSignal.signal() }
     }
 

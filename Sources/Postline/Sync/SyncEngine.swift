@@ -13,7 +13,7 @@ actor SyncEngine {
         /// A part of a message's files is uploaded. Nil at the end.
         case uploading(Message.ID, TransferProgress?)
         /// Messages of other users have arrived.
-        case received([Message])
+        case received(ReceivedMessages)
         /// The server has refused the change with this number.
         case refused(Int64)
         /// The connection failed or was lost for this reason.

@@ -97,6 +97,46 @@ struct ClientEventTests {
         }
     }
 
+    @Test("of more than 100 missed messages of a conversation, the older ones are told by their number")
+    func limited() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { device in
+                    try await device.signIn(.alice)
+                    let bob = try await node.signedIn(.bob)
+                    let chat = try await device.client.loadedChat(with: .aliceBob)
+                    let (all, ofChat, ofOther) = (
+                        device.client.events, chat.events, device.client.chat(with: .aliceCarol).events
+                    )
+                    try await bob.send("Before", to: Room.aliceBob)
+                    for events in [all, ofChat] {
+                        let event = try await next(events, "the first") { $0.conversationID == .aliceBob }
+                        #expect(Self.content(event) == "Before")
+                    }
+                    await device.client.disconnect()
+                    try await database.psql(
+                        """
+                        insert into messages (conversation_id, sender_id, content)
+                        select '\(Room.aliceBob)', '\(Person.bob.id)', 'Message ' || n from generate_series(1, 120) n
+                        """)
+                    try await node.signedIn(.carol).send("One", to: Room.aliceCarol)
+                    try device.client.connect()
+                    for events in [all, ofChat] {
+                        let missed = try await next(events, "the number") {
+                            if case .missed = $0 { true } else { false }
+                        }
+                        #expect(missed == .missed(count: 20))
+                        for number in 21...120 {
+                            let event = try await next(events, "message \(number)") { $0.conversationID == .aliceBob }
+                            #expect(Self.content(event) == "Message \(number)")
+                        }
+                    }
+                    #expect(Self.content(try await next(ofOther, "her message") { _ in true }) == "One")
+                }
+            }
+        }
+    }
+
     @Test("refused changes and the end of a session are events")
     func refused() async throws {
         try await ScriptedServer.with(answers: ["messages.send": "error:forbidden"]) { server in
