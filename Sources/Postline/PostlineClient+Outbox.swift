@@ -32,7 +32,8 @@ extension PostlineClient {
     ///   - details: The message to answer, mentions, and data of the app.
     /// - Returns: The message's id.
     /// - Throws: ``PostlineError``: `not_sent` if the server does not have the message to answer yet; `invalid_params`
-    ///   for more than 10 attachments; `signed_out`, `store_unusable`.
+    ///   for a text of more than 8,000 characters, for an empty one without attachments, and for more than 10
+    ///   attachments; `signed_out`, `store_unusable`.
     @discardableResult
     public func send(
         _ content: String, in conversationID: Conversation.ID, attachments: [Message.Attachment] = [],
@@ -58,11 +59,12 @@ extension PostlineClient {
     ///   - mentionsEveryone: True to mention all members of a group, or nil to leave that as it is.
     ///   - data: The app's new data, `.null` to remove it, or nil to leave it as it is.
     /// - Throws: ``PostlineError``: `not_sent` if the server does not have the message yet; `not_found` if it is
-    ///   deleted; `signed_out`, `store_unusable`.
+    ///   deleted; `invalid_params` for a text of another length; `signed_out`, `store_unusable`.
     public func edit(
         _ message: Message, to content: String, mentions: [User.ID]? = nil, mentionsEveryone: Bool? = nil,
         data: JSONValue? = nil
     ) async throws(PostlineError) {
+        try MessageDetails.check(content, mayBeEmpty: message.kind == .custom || !message.attachments.isEmpty)
         var params: [String: JSONValue] = ["content": .string(content)]
         if let mentions { params["mentions"] = .array(mentions.map { .id($0) }) }
         if let mentionsEveryone { params["mentions_everyone"] = .bool(mentionsEveryone) }

@@ -46,10 +46,11 @@ public struct MessageDetails: Sendable, Hashable {
     ///
     /// - Parameter attachments: The attachments. Those that are not uploaded have neither an id nor a URL.
     /// - Throws: ``PostlineError``: `not_sent` if the server does not have the message to answer yet; `invalid_params`
-    ///   for more than 10 attachments.
+    ///   for a text that is too long, or an empty one without attachments, and for more than 10 attachments.
     func params(
         _ content: String, in conversationID: Conversation.ID, attachments: [Message.Attachment]
     ) throws(PostlineError) -> [String: JSONValue] {
+        try Self.check(content, mayBeEmpty: isCustom || !attachments.isEmpty)
         var params = try params()
         params["conversation_id"] = .id(conversationID)
         guard let first = attachments.first else {
@@ -64,6 +65,18 @@ public struct MessageDetails: Sendable, Hashable {
         // All servers know a single attachment.
         if objects.count == 1 { params["attachment"] = objects[0] } else { params["attachments"] = .array(objects) }
         return params
+    }
+
+    /// Checks a text by the server's rule, so that the user can correct it before it is in the outbox.
+    ///
+    /// - Throws: ``PostlineError``, `invalid_params`.
+    static func check(_ content: String, mayBeEmpty: Bool) throws(PostlineError) {
+        let count = content.unicodeScalars.count
+        guard count <= 8_000, count > 0 || mayBeEmpty else {
+            throw PostlineError(
+                .invalidParams,
+                "\"content\" must be \(mayBeEmpty ? 0 : 1) to 8000 characters long (got \(count)).", field: "content")
+        }
     }
 
     /// - Throws: ``PostlineError``, `invalid_params`, for another number of attachments than a message may have.

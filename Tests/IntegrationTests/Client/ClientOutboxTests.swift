@@ -96,7 +96,9 @@ struct ClientOutboxTests {
                 try await AppDevice.with(.node(node.port)) { device in
                     try await device.signIn(.alice)
                     let chat = try await device.client.loadedChat(with: .aliceBob)
-                    try await chat.send("")
+                    // The server takes 4 KiB.
+                    let data: [String: JSONValue] = ["text": .string(String(repeating: "x", count: 5_000))]
+                    try await chat.send("refused", details: MessageDetails(data: data))
                     try await chat.send("after it")
                     try await device.waitUntil("the refusal, and the next") { client in
                         client.refusedChanges.count == 1
@@ -105,7 +107,7 @@ struct ClientOutboxTests {
                     let refused = try #require(device.client.refusedChanges.first)
                     #expect(refused.kind == .message)
                     #expect(refused.error.code == .invalidParams)
-                    #expect(refused.error.field == "content")
+                    #expect(refused.error.field == "data")
                     #expect(chat.messages.last?.delivery == .refused(refused.error, change: refused.id))
                     try await device.client.retryChange(refused.id)
                     try await device.waitUntil("the second refusal") {
@@ -195,14 +197,43 @@ struct ClientOutboxTests {
         }
     }
 
-    @Test("a text over the line limit is refused locally")
+    @Test("a text that the server would refuse is not queued")
+    func invalidText() async throws {
+        let users = [User(id: "me", fullName: "Robin Ray"), User(id: "you", fullName: "Yuri Young")]
+        let client = PostlineClient.preview(
+            me: users[0], conversations: [Conversation(id: "c", myID: "me", users: users)],
+            messages: [Message(id: "m", conversationID: "c", seq: 1, senderID: "me", content: "Hi", isMine: true)])
+        let chat = try await client.loadedChat(with: "c")
+        let message = try #require(chat.messages.first)
+        func field(_ body: @MainActor () async throws -> Void) async -> String? {
+            do {
+                try await body()
+                return nil
+            } catch {
+                return (error as? PostlineError)?.code == .invalidParams ? (error as? PostlineError)?.field : "\(error)"
+            }
+        }
+        for text in ["", String(repeating: "🎈", count: 8_001)] {
+            #expect(await field { try await chat.send(text) } == "content")
+            #expect(await field { try await client.edit(message, to: text) } == "content")
+        }
+        #expect(client.pendingChangeCount == 0)
+        #expect(await field { try await chat.send(String(repeating: "🎈", count: 8_000)) } == nil)
+        #expect(await field { try await chat.send("", details: MessageDetails(data: [:], isCustom: true)) } == nil)
+        #expect(client.pendingChangeCount == 2)
+    }
+
+    @Test("a message over the line limit is refused locally")
     func tooLong() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
                 try await AppDevice.with(.node(node.port)) { device in
                     try await device.signIn(.alice)
                     let chat = try await device.client.loadedChat(with: .aliceBob)
-                    for length in [70_000, 1_200_000] { try await chat.send(String(repeating: "x", count: length)) }
+                    for length in [70_000, 1_200_000] {
+                        let data: [String: JSONValue] = ["text": .string(String(repeating: "x", count: length))]
+                        try await chat.send("long", details: MessageDetails(data: data))
+                    }
                     try await chat.send("behind it")
                     try await device.waitUntil("the refusals, and the next") { client in
                         client.refusedChanges.map(\.error.code) == [.lineTooLong, .lineTooLong]

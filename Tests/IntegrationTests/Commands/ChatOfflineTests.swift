@@ -115,7 +115,14 @@ struct ChatOfflineTests {
             try await alice.waitForOutput("! \"username\" must be 3 to 30")
             try alice.type("/refused")
             try await alice.waitForOutput("! \"username\" must be 3 to 30", then: "* nothing is refused")
-            try alice.type("/open bob\n\(String(repeating: "x", count: 8_001))")
+            try await node.database.psql(
+                """
+                create function public.refuse() returns trigger language plpgsql as $$
+                begin perform app.refuse_forbidden('Not today.'); end $$;
+                create trigger refuse before insert on public.messages
+                    for each row when (new.content = 'refuse me') execute function public.refuse()
+                """)
+            try alice.type("/open bob\nrefuse me")
             try await alice.waitForOutput("* /retry 1 tries it again, /discard 1 gives it up")
             let first = alice.output.count
             try alice.type("/retry 1")
