@@ -144,7 +144,7 @@ export class JournalDatabase {
         size += line.length
         writes = []
       }
-      for (const write of this.#memory.records()) {
+      for (const write of recordsOf(this.#memory)) {
         writes.push(write)
         if (writes.length === recordsPerLine) await finishLine(file)
       }
@@ -222,5 +222,17 @@ function syncFolder(path) {
     fsyncSync(folder)
   } finally {
     closeSync(folder)
+  }
+}
+
+/**
+ * Yields all records of a database.
+ *
+ * @param {MemoryDatabase} database
+ */
+function* recordsOf({ groups }) {
+  for (const [name, group] of groups) {
+    const table = /** @type {import('../src/storage.js').Table} */ (name.split('/', 1)[0])
+    for (const [key, value] of group) yield { table, key, value }
   }
 }

@@ -9,9 +9,10 @@ import { messageRange } from './storage.js'
 
 /**
  * The version of the stored records. An older client that synced with a newer server has dropped members which it did
- * not know, so records of an older version are fetched again by a reset. Version 2 has reactions.
+ * not know, so records of an older version are fetched again by a reset. Version 2 has reactions, and 3 the kind of a
+ * conversation's last message.
  */
-export const recordVersion = 2
+export const recordVersion = 3
 
 /**
  * Applies changes from the server by the rules of docs/protocol.md, section 3. Applying them twice, or after newer
@@ -153,6 +154,9 @@ function merge(held, newer) {
   const [base, other] = held.version > newer.version ? [held, newer] : [newer, held]
   const last = other.last_seq > base.last_seq ? other : base
   const reader = other.last_read_seq > base.last_read_seq ? other : base
+  // The server's conversations have none of these.
+  const { last_message_event, last_message_kind } = held.last_seq < newer.last_seq
+    ? /** @type {Partial<typeof held>} */ ({}) : held
   const marks = new Map(other.members.map((member) => [member.user_id, member]))
   return {
     ...base,
@@ -160,8 +164,8 @@ function merge(held, newer) {
     last_message_content: last.last_message_content,
     last_message_time: last.last_message_time,
     last_message_sender_id: last.last_message_sender_id,
-    // The server's conversations have none.
-    last_message_event: held.last_seq >= newer.last_seq ? held.last_message_event : undefined,
+    last_message_event,
+    last_message_kind,
     last_read_seq: reader.last_read_seq,
     // The mentions after the greater mark, up to the greater number.
     unread_mentions: reader.last_read_seq >= last.last_seq ? 0 : (reader === base ? last : reader).unread_mentions,

@@ -166,6 +166,7 @@ function withLast(conversation, message) {
     last_message_time: message.created_at,
     last_message_sender_id: message.sender_id,
     last_message_event: message.event,
+    last_message_kind: message.kind,
   }
 }
 

@@ -27,16 +27,22 @@ export class ChannelLock {
   }
 
   #claim() {
-    clearTimeout(this.#timer)
     this.#post('lock.claim')
-    this.#timer = setTimeout(() => this.#acquire(), answerTimeout)
-    this.#timer.unref?.()
+    this.#after(answerTimeout, () => {
+      this.#isHeld = true
+      this.#post('lock.acquired')
+      this.onChange(true)
+    })
   }
 
-  #acquire() {
-    this.#isHeld = true
-    this.#post('lock.acquired')
-    this.onChange(true)
+  /**
+   * @param {number} milliseconds
+   * @param {() => void} action In place of the last one.
+   */
+  #after(milliseconds, action) {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(action, milliseconds)
+    this.#timer.unref?.()
   }
 
   /** @param {{ type: string, from: string }} message */
@@ -50,9 +56,7 @@ export class ChannelLock {
         this.#isHeld = false
         this.onChange(false)
       }
-      clearTimeout(this.#timer)
-      this.#timer = setTimeout(() => this.#claim(), checkInterval)
-      this.#timer.unref?.()
+      this.#after(checkInterval, () => this.#claim())
     } else if (type === 'lock.released' && !this.#isHeld) this.#claim()
   }
 

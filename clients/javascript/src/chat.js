@@ -1,10 +1,10 @@
 import { deliveredMark } from './apply-changes.js'
-import { PostlineError } from './errors.js'
+import { invalidParams, notSent, PostlineError } from './errors.js'
 import { MessageViews } from './message-views.js'
 import { kindOf, messageFile, messageParams } from './file.js'
 import { checkEdit, checkIsMessage, checkMessage } from './names.js'
 import { messagePicture } from './picture.js'
-import { messageKey, messageRange } from './storage.js'
+import { messageRange } from './storage.js'
 
 /** @typedef {import('../types').Message} Message */
 /** @typedef {import('../types').Profile} Profile */
@@ -37,6 +37,7 @@ import { messageKey, messageRange } from './storage.js'
  * @typedef {object} ChatClient
  * @property {Promise<void>} ready
  * @property {(conversationID: string) => Promise<void>} fetchOlder
+ * @property {(change: string | null, params: object) => Promise<void>} editUnsent
  * @property {(conversationID: string) => void} messageSent
  * @property {(conversationID: string, isTyping: boolean) => void} setTyping
  * @property {(chat: Chat, isKept: boolean) => void} keep
@@ -64,7 +65,7 @@ export class Chat {
   #from = Infinity
   /** @type {MessageViews | null} */
   #views = null
-  /** @type {Promise<void> | null} */
+  /** @type {Promise<any> | null} */
   #loading = null
   #snapshot = emptySnapshot
   /** @type {Set<() => void>} */
@@ -127,19 +128,6 @@ export class Chat {
     this.#views = user && new MessageViews(user.messageContext)
     this.#loading = user && this.#read(user).catch(() => {})
     this.update()
-  }
-
-  /** @param {import('./user-data.js').UserData} user */
-  async #read(user) {
-    await user.store.alone(async () => {
-      const stored = await user.store.database.read('message', { ...messageRange(this.id), limit: pageSize })
-      if (this.#user !== user) return
-      const first = user.store.mirror.conversation.get(this.id)?.first_seq ?? 1
-      for (const message of stored) if (message.seq >= first) this.#messages.set(message.seq, message)
-      // Fewer than a page: these are all.
-      this.#from = stored.length < pageSize ? first : Math.max(first, stored[0].seq)
-    })
-    if (this.#user === user) this.update()
   }
 
   /**
@@ -211,11 +199,10 @@ export class Chat {
     await this.load()
     const user = this.#user
     if (!user || !this.hasOlder) return
-    if (!await this.#readOlder(user)) {
+    if (!await this.#read(user)) {
       await this.#client.fetchOlder(this.id)
-      await this.#readOlder(user)
+      await this.#read(user)
     }
-    if (this.#user === user) this.update()
   }
 
   /**
@@ -230,20 +217,23 @@ export class Chat {
   }
 
   /**
-   * Reads older messages of the device. Returns false if it has none.
+   * Reads the newest messages of the device, or older ones than those that are shown. Returns false if it has none.
    *
    * @param {import('./user-data.js').UserData} user
    */
-  async #readOlder(user) {
+  async #read(user) {
     const before = this.#from
     await user.store.alone(async () => {
       const first = user.store.mirror.conversation.get(this.id)?.first_seq ?? 1
-      if (first >= this.#from || this.#user !== user) return
-      const range = { from: messageKey(this.id, first), to: messageKey(this.id, this.#from), limit: pageSize }
-      const stored = await user.store.database.read('message', range)
+      if (first >= this.#from) return
+      const range = messageRange(this.id, first, this.#from)
+      const stored = await user.store.database.read('message', { ...range, limit: pageSize })
+      if (this.#user !== user) return
       for (const message of stored) this.#messages.set(message.seq, message)
+      // Fewer than a page: these are all.
       this.#from = stored.length < pageSize ? first : stored[0].seq
     })
+    if (this.#user === user) this.update()
     return this.#from < before
   }
 
@@ -251,11 +241,11 @@ export class Chat {
    * Sends a message. When this resolves, the message is stored on the device and shown; its `delivery` says if the
    * server has it.
    *
-   * @param {string} content 1 to 8,000 characters, or none with an attachment or of the kind `custom`. The server
-   *   refuses longer ones.
+   * @param {string} content 1 to 8,000 characters, or none with an attachment or of the kind `custom`.
    * @param {SendOptions} [options] More params of `messages.send`, such as `reply_to_seq`, `mentions` or `attachments`.
    * @returns {Promise<string>} The message's id.
-   * @throws {PostlineError} `invalid_params` for an unknown option or an empty content; `signed_out`, `store_unusable`
+   * @throws {PostlineError} `invalid_params` for an unknown option, or a content, mentions or data beyond the bounds of
+   *   the protocol; `signed_out`, `store_unusable`.
    */
   async send(content, options = {}) {
     checkMessage('send', content, options)
@@ -276,7 +266,7 @@ export class Chat {
     const picture = file instanceof Blob ? await messagePicture(file) : file
     // What is stored is sent after every start, so nothing else may be.
     if (!(picture?.blob instanceof Blob)) {
-      throw new PostlineError('invalid_params', 'sendPicture takes a File, a Blob or a Picture.', { field: 'file' })
+      throw invalidParams('file', 'sendPicture takes a File, a Blob or a Picture.')
     }
     return this.#queueMessage({ content: '', kind: 'image', ...options }, [picture])
   }
@@ -296,7 +286,7 @@ export class Chat {
     checkMessage('sendFiles', options.content ?? '', options)
     const taken = await Promise.all(files.map((file) => file instanceof Blob ? messageFile(file) : file))
     if (!taken.length || taken.length > 10 || !taken.every((file) => file?.blob instanceof Blob && file.blob.size)) {
-      throw new PostlineError('invalid_params', 'sendFiles takes 1 to 10 files that are not empty.', { field: 'files' })
+      throw invalidParams('files', 'sendFiles takes 1 to 10 files that are not empty.')
     }
     return this.#queueMessage({ kind: kindOf(taken[0]), ...options }, taken)
   }
@@ -313,17 +303,21 @@ export class Chat {
   }
 
   /**
-   * Edits one of the user's own messages.
+   * Edits one of the user's own messages. One that was written without a connection or that the server refused is sent
+   * as edited.
    *
    * @param {MessageView} message
    * @param {string} content
    * @param {EditOptions} [options] Other mentions or data; those that are left out stay.
-   * @throws {PostlineError} `not_found` if the server does not have the message yet; `invalid_params`, `signed_out`,
+   * @throws {PostlineError} `not_found` while the message is being sent; `invalid_params`, `signed_out`,
    *   `store_unusable`.
    */
   async edit(message, content, options = {}) {
-    checkEdit(content, options)
-    await this.#queue('messages.edit', message, { content, ...options })
+    checkEdit(message, content, options)
+    const params = { content, ...options }
+    if (message.seq !== null) return this.#queue('messages.edit', message, params)
+    await this.#requireUser()
+    await this.#client.editUnsent(message.change, params)
   }
 
   /**
@@ -356,7 +350,7 @@ export class Chat {
     checkIsMessage(method.replace('messages.', ''), message)
     const user = await this.#requireUser()
     const { seq } = message
-    if (seq === null) throw new PostlineError('not_found', 'The message is not sent yet.')
+    if (seq === null) throw notSent()
     await user.queue(method, this.id, { conversation_id: this.id, seq, ...params })
   }
 

@@ -1,5 +1,6 @@
 import { Chats } from './chats.js'
-import { offlineError, PostlineError } from './errors.js'
+import { EndedSessions } from './ended-sessions.js'
+import { invalidParams, offlineError, PostlineError, storeUnusable } from './errors.js'
 import { perform } from './leader-calls.js'
 import { lineURL } from './line-url.js'
 import { memoryStorage } from './memory-storage.js'
@@ -32,6 +33,7 @@ export class ClientCore {
   /** @type {import('./storage.js').Database | null} */
   #device = null
   #tabs
+  #endedSessions
   /** @type {TokenKeeper | null} */
   #tokens = null
   /**
@@ -65,11 +67,13 @@ export class ClientCore {
   constructor(options) {
     const { url, storage = memoryStorage(), WebSocket = globalThis.WebSocket, onLine, mediaURL, tabs } = options
     if (!WebSocket) {
-      const message = 'There is no global WebSocket: pass one as the option WebSocket, such as that of the package ws.'
-      throw new PostlineError('invalid_params', message, { field: 'WebSocket' })
+      throw invalidParams('WebSocket', 'There is no global WebSocket: pass one, such as that of the package ws.')
     }
     this.storage = storage
     this.connectionOptions = { url: lineURL(url), WebSocket, onLine }
+    this.#endedSessions = new EndedSessions(this.connectionOptions, () => {
+      return this.#tabs.isLeader && !this.#isClosed && !this.#isDisconnected ? this.#device : null
+    })
     this.mediaURL = mediaURL
     this.accessToken = options.accessToken
     this.eraseOnSessionEnd = options.eraseOnSessionEnd
@@ -87,6 +91,10 @@ export class ClientCore {
     this.chats = new Chats({
       ready: this.ready,
       fetchOlder: (id) => this.call('.older', { conversation_id: id }),
+      editUnsent: (key, params) => {
+        // The tab that leads knows which changes are being sent. It needs no connection.
+        return this.#tabs.isLeader ? this.requireUser().editUnsent(key, params) : this.call('.edit', { key, params })
+      },
       messageSent: (id) => this.engine?.messageSent(id),
       setTyping: (id, isTyping) => this.engine?.setTyping(id, isTyping),
     })
@@ -96,8 +104,7 @@ export class ClientCore {
     try {
       this.#device = await this.storage.open('device')
     } catch (error) {
-      const reason = /** @type {any} */ (error)?.message ?? error
-      this.storeError = new PostlineError('store_unusable', `The device stores nothing: ${reason}`)
+      this.storeError = storeUnusable(error)
       if (this.storage.isRequired) throw this.storeError
       // As in some private windows. The data then last as long as the page.
       this.storage = memoryStorage()
@@ -108,7 +115,7 @@ export class ClientCore {
     await this.#openUser()
     this.#stopListening = listenToPage({
       onVisible: (isVisible) => this.setVisible(isVisible),
-      onNetwork: () => this.engine?.retryNow(),
+      onNetwork: () => this.#retryNow(),
       onHide: () => this.#tabs.post({ type: 'visible', isVisible: false }),
     })
     this.#startEngine()
@@ -134,18 +141,15 @@ export class ClientCore {
    */
   #later(action) {
     this.exclusively(action).catch((error) => {
-      this.storeError = new PostlineError('store_unusable', String(error?.message ?? error))
+      this.storeError = storeUnusable(error)
       this.onChange()
     })
   }
 
-  /**
-   * Shows the stored data of the device's user.
-   *
-   * @param {PostlineError} [error] Why there is no user.
-   */
-  async #openUser(error) {
+  /** Shows the stored data of the device's user. */
+  async #openUser() {
     this.#setSession(await this.#loadSession())
+    const end = await this.#setting('session_end')
     if (this.session) {
       const database = await this.storage.open(databaseName(this.session.userID))
       const user = new UserData(database, this.session.userID, (id) => {
@@ -163,18 +167,17 @@ export class ClientCore {
     }
     this.chats.each((chat) => chat.attach(this.user))
     this.#setState(this.user ? { name: this.#isDisconnected ? 'offline' : 'connecting' }
-      : { name: 'signed_out', ...error && { error } })
+      : { name: 'signed_out', ...end && { error: PostlineError.fromJSON(end) } })
   }
 
-  /** @param {PostlineError} [error] */
-  async #restart(error) {
+  async #restart() {
     if (this.#isClosed) return
     this.#stopEngine()
     const former = this.user
     this.user = null
     this.chats.each((chat) => chat.attach(null))
     former?.close()
-    await this.#openUser(error)
+    await this.#openUser()
     this.#startEngine()
   }
 
@@ -201,16 +204,24 @@ export class ClientCore {
       this.#tellVisibility()
       return
     }
+    this.#endedSessions.run()
     const { user, session } = this
     if (!user || !session) return
     this.#tokens = new TokenKeeper(session, {
-      load: () => this.#loadSession(), save: (renewed) => this.#saveSession(renewed),
+      load: () => this.#loadSession(),
+      save: async (renewed) => {
+        // Another tab may have signed out meanwhile.
+        if ((await this.#loadSession())?.userID === renewed.userID) await this.#saveSession(renewed)
+      },
     }, this.accessToken ?? this.#provider)
     const isCurrent = () => this.engine === engine
     const engine = new SyncEngine({
       store: user.store, tokens: this.#tokens, connection: this.connectionOptions, mediaURL: this.mediaURL,
       isVisible: this.#isAnyVisible,
-      onState: (state) => { if (isCurrent()) this.#setState(state) },
+      onState: (state) => {
+        if (isCurrent()) this.#setState(state)
+        if (state.name === 'live') this.#endedSessions.run()
+      },
       onTyping: (notice) => {
         user.typists.receive(notice)
         this.#tabs.post({ type: 'typing', notice })
@@ -296,28 +307,44 @@ export class ClientCore {
   /**
    * Ends the session on this device.
    *
-   * @param {{ error?: PostlineError, erase?: boolean }} options
+   * @param {{ error?: PostlineError, erase?: boolean, isOpen?: boolean }} options `error` says why the server has ended
+   *   the session. `isOpen` is true if the server may not know yet that the session has ended.
    */
-  async endSession({ error, erase = false }) {
+  async endSession({ error, erase = false, isOpen = false }) {
     this.#stopEngine()
     this.#provider = undefined
-    await this.#saveSession(null)
+    // The stored tokens: another tab may have renewed them.
+    const session = isOpen ? await this.#loadSession() : null
+    const kept = session && this.#device ? await this.#endedSessions.add(this.#device, session) : []
+    await this.#saveSession(null, error, kept)
     const { store } = this.user ?? {}
     if (erase && store) await store.alone(() => store.database.erase())
-    await this.#restart(error)
-    this.#tabs.post({ type: 'session', error: error?.toJSON() })
+    await this.#restart()
+    this.#tabs.post({ type: 'session' })
+  }
+
+  /**
+   * @param {string} key
+   * @returns {Promise<any>}
+   */
+  async #setting(key) {
+    const settings = await this.#device?.read('setting')
+    return settings?.find(({ name }) => name === key)?.value ?? null
   }
 
   /** @returns {Promise<Session | null>} */
-  async #loadSession() {
-    const settings = await this.#device?.read('setting')
-    return settings?.find(({ name }) => name === 'session')?.value ?? null
-  }
+  #loadSession() { return this.#setting('session') }
 
-  /** @param {Session | null} session */
-  async #saveSession(session) {
-    const value = session ? { name: 'session', value: session } : undefined
-    await this.#device?.write([{ table: 'setting', key: 'session', value }])
+  /**
+   * @param {Session | null} session
+   * @param {PostlineError} [error] Why there is none.
+   * @param {import('./storage.js').Write[]} [writes] More writes of the same transaction.
+   */
+  async #saveSession(session, error, writes = []) {
+    const put = (/** @type {string} */ name, /** @type {any} */ value) => {
+      return { table: /** @type {const} */ ('setting'), key: name, value: value ? { name, value } : undefined }
+    }
+    await this.#device?.write([...writes, put('session', session), put('session_end', error?.toJSON())])
     // Renewed tokens, and those of an upgrade. Another user's data are opened first.
     if (!session || session.userID !== this.session?.userID) return
     if (session.isGuest !== this.session.isGuest) this.#tabs.post({ type: 'session' })
@@ -378,7 +405,7 @@ export class ClientCore {
     const wasDisconnected = this.#isDisconnected
     this.#isDisconnected = false
     if (wasDisconnected) this.#later(async () => this.#startEngine())
-    else this.engine?.retryNow()
+    else this.#retryNow()
   }
 
   disconnect() {
@@ -390,8 +417,13 @@ export class ClientCore {
   /** @param {boolean} isVisible */
   setVisible(isVisible) {
     this.#isVisible = isVisible
-    if (isVisible) this.engine?.retryNow()
+    if (isVisible) this.#retryNow()
     this.#tellVisibility()
+  }
+
+  #retryNow() {
+    this.engine?.retryNow()
+    this.#endedSessions.run()
   }
 
   /** The user is online if it sees any of the tabs. */
@@ -408,6 +440,8 @@ export class ClientCore {
     this.#stopListening()
     this.#stopEngine()
     this.#tabs.close()
+    // It ends, and its timer.
+    this.#endedSessions.run()
     await this.user?.store.settled()
     this.user?.close()
     this.#device?.close()
@@ -421,14 +455,12 @@ export class ClientCore {
   #receive(message) {
     const { type, from } = message
     const { engine, user } = this
-    if (type === 'session') this.#later(() => this.#adoptSession(message.error))
+    if (type === 'session') this.#later(() => this.#adoptSession())
     else if (type === 'writes' && message.userID === user?.id) user?.store.receive(message.writes)
     else if (engine instanceof SyncEngine) {
       if (type === 'hello') this.#postState()
       else if (type === 'call') this.#answer(engine, message)
-      else if (type === 'retry') engine.retryNow()
-      else if (type === 'set-typing') engine.setTyping(message.conversationID, message.isTyping)
-      else if (type === 'message-sent') engine.messageSent(message.conversationID)
+      else if (type === 'pass') /** @type {any} */ (engine)[message.method](...message.values)
       else if (type === 'visible') {
         this.#visibleTabs[message.isVisible ? 'add' : 'delete'](from)
         this.#tellVisibility()
@@ -443,15 +475,11 @@ export class ClientCore {
     }
   }
 
-  /**
-   * Follows a sign-in, upgrade or sign-out in another tab.
-   *
-   * @param {any} [error]
-   */
-  async #adoptSession(error) {
+  /** Follows a sign-in, upgrade or sign-out in another tab. */
+  async #adoptSession() {
     const session = await this.#loadSession()
     if (session && session.userID === this.session?.userID) return this.#setSession(session)
-    await this.#restart(error && PostlineError.fromJSON(error))
+    await this.#restart()
   }
 
   /**

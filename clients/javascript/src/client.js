@@ -1,10 +1,11 @@
 import { ClientCore } from './client-core.js'
-import { PostlineError } from './errors.js'
+import { endsSession, invalidParams, PostlineError } from './errors.js'
 import { messageParams } from './file.js'
 import { checkID, checkMessage, checkNames, clientOptions, credentialNames } from './names.js'
 import { avatarPicture } from './picture.js'
 import { PictureURLs } from './picture-urls.js'
 import { requestTokens, signInWith } from './sign-in.js'
+import { within } from './signal.js'
 import { upload } from './upload.js'
 import { uuid } from './uuid.js'
 
@@ -29,7 +30,7 @@ import { uuid } from './uuid.js'
  *   that is not the server's, or null if it cannot.
  * @property {import('./tabs.js').TabEnvironment} [tabs] What finds other tabs; by default the browser's.
  */
-/** The time for the server to end a session on sign-out. The tokens are erased in any case. */
+/** The time for the server to end a session on sign-out. Then it ends later. */
 const signOutTimeout = 2000
 /** The time to send a guest's changes before it is merged. What is left is sent by the account. */
 const drainTimeout = 5000
@@ -58,7 +59,7 @@ export class PostlineClient {
    */
   constructor(options) {
     checkNames('PostlineClient', options, clientOptions)
-    if (!options.url) throw new PostlineError('invalid_params', '"url" is missing.', { field: 'url' })
+    if (!options.url) throw invalidParams('url', '"url" is missing.')
     this.#core = new ClientCore(options)
     this.#pictureURLs = new PictureURLs((method, params) => this.call(method, params), options.mediaURL)
     this.#core.onChange = () => { for (const listener of [...this.#listeners]) listener() }
@@ -240,7 +241,8 @@ export class PostlineClient {
   }
 
   /**
-   * Signs out and erases the tokens. The user's data and unsent changes stay on the device for the next sign-in.
+   * Signs out. The user's data and unsent changes stay on the device for the next sign-in. Without a connection the
+   * device keeps the tokens, only to end the session at the server as soon as that can be reached.
    *
    * @param {{ everywhere?: boolean, erase?: boolean }} [options] `everywhere` ends the sessions on all devices; `erase`
    *   removes the user's data from this one.
@@ -250,9 +252,14 @@ export class PostlineClient {
     const { everywhere = false, erase = false } = options
     await this.ready
     if (!this.#core.session) return
+    let isOpen = !everywhere
     if (everywhere) await this.call('auth.logout', { all: true })
-    else if (this.#core.state.name === 'live') await within(signOutTimeout, this.call('auth.logout').catch(() => {}))
-    await this.#core.exclusively(() => this.#core.endSession({ erase }))
+    else if (this.#core.state.name === 'live') {
+      await within(signOutTimeout, this.call('auth.logout').then(() => { isOpen = false }, (error) => {
+        isOpen = !endsSession(error)
+      }))
+    }
+    await this.#core.exclusively(() => this.#core.endSession({ erase, isOpen }))
   }
 
   /**
@@ -334,7 +341,7 @@ export class PostlineClient {
   async schedule(conversationID, content, dueAt, options = {}) {
     checkMessage('schedule', content, options)
     if (!(dueAt instanceof Date) || Number.isNaN(dueAt.getTime())) {
-      throw new PostlineError('invalid_params', '"dueAt" must be a Date.', { field: 'dueAt' })
+      throw invalidParams('dueAt', '"dueAt" must be a Date.')
     }
     return this.call('messages.schedule', {
       conversation_id: conversationID, client_id: uuid(), due_at: dueAt.toISOString(),
@@ -487,12 +494,13 @@ export class PostlineClient {
   #drained() {
     const isDrained = () => this.pendingCount === 0 || this.state.name !== 'live'
     return new Promise((/** @type {(value?: any) => void} */ resolve) => {
-      if (isDrained()) return resolve()
-      const end = this.subscribe(() => {
+      const check = () => {
         if (!isDrained()) return
         end()
         resolve()
-      })
+      }
+      const end = this.subscribe(check)
+      check()
     })
   }
 }
@@ -503,16 +511,3 @@ const noConversations = Object.freeze([])
 const noChanges = Object.freeze([])
 /** @type {Readonly<Record<string, string[]>>} */
 const noTyping = Object.freeze({})
-
-/**
- * Waits for a promise, at most for a time.
- *
- * @param {number} milliseconds
- * @param {Promise<any>} promise
- */
-async function within(milliseconds, promise) {
-  /** @type {any} */
-  let timer
-  await Promise.race([promise, new Promise((resolve) => { timer = setTimeout(resolve, milliseconds) })])
-  clearTimeout(timer)
-}

@@ -7,6 +7,14 @@ const openTimeout = 10_000
 /** @typedef {import('../types').MethodResults['server.info']} ServerHello */
 /** @typedef {{ code: string, message: string, reconnect: boolean }} Goodbye */
 /**
+ * The end of a connection.
+ *
+ * - `mayReconnect`: the client should connect again by itself.
+ * - `endsSession`: the server has ended the session. Close code 1008 may also be an expired token: the next try tells.
+ *
+ * @typedef {{ error: PostlineError, mayReconnect: boolean, endsSession: boolean }} Loss
+ */
+/**
  * A line's `size` in characters. An answer also has the `method` that it answers, and the `duration` in milliseconds.
  *
  * @typedef {{ size: number, method?: string, duration?: number }} LineDetails
@@ -22,6 +30,7 @@ const openTimeout = 10_000
 
 /** One connection that speaks the line protocol over a WebSocket. Each text message is one line. */
 export class Connection {
+  #url
   #socket
   #onPush
   #onLine
@@ -62,7 +71,7 @@ export class Connection {
     let greeted = () => {}
     const hello = new Promise((/** @type {(value?: any) => void} */ resolve) => { greeted = resolve })
     const connection = new Connection(options, greeted)
-    const timer = setTimeout(() => connection.close('The server did not answer in time.'), openTimeout)
+    const timer = setTimeout(() => connection.close('The server does not answer.'), openTimeout)
     const loss = await Promise.race([hello, connection.ended])
     clearTimeout(timer)
     if (loss) throw loss.error
@@ -74,6 +83,7 @@ export class Connection {
    * @param {() => void} onHello
    */
   constructor({ url, WebSocket, onPush = () => {}, onLine = () => {} }, onHello) {
+    this.#url = url
     this.#onPush = onPush
     this.#onLine = onLine
     const socket = new WebSocket(url, 'postline.v1')
@@ -202,14 +212,31 @@ export class Connection {
   #finish(code, reason) {
     if (this.#hasEnded) return
     this.#hasEnded = true
-    const loss = new Loss(code, this.#goodbye, reason)
+    const goodbye = this.#goodbye
+    const unknown = this.hello ? 'The connection to the server was lost.' : unreachable(this.#url)
+    const error = offlineError(reason ?? goodbye?.message ?? unknown)
     for (const { timer, reject } of this.#requests.values()) {
       clearTimeout(timer)
-      reject(loss.error)
+      reject(error)
     }
     this.#requests.clear()
-    this.#end(loss)
+    this.#end({
+      error,
+      mayReconnect: goodbye ? goodbye.reconnect : code !== 1009,
+      endsSession: goodbye?.code === 'session_revoked',
+    })
   }
+}
+
+/**
+ * Returns why a connection did not open, as far as a page can know.
+ *
+ * @param {string} url
+ */
+function unreachable(url) {
+  const { location, navigator } = globalThis
+  const isForeign = location && navigator.onLine && !url.includes(`//${location.host}/`)
+  return `The server could not be reached${isForeign ? `, or does not accept pages of ${location.origin}` : ''}.`
 }
 
 /**
@@ -217,7 +244,7 @@ export class Connection {
  *
  * @param {string} text
  */
-function byteCount(text) {
+export function byteCount(text) {
   let count = text.length
   for (let index = 0; index < text.length; index += 1) {
     const unit = text.charCodeAt(index)
@@ -226,25 +253,4 @@ function byteCount(text) {
     if (unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff)) count += 1
   }
   return count
-}
-
-/** The end of a connection. */
-export class Loss {
-  /**
-   * @param {number} code
-   * @param {Goodbye | null} goodbye
-   * @param {string} [reason]
-   */
-  constructor(code, goodbye, reason) {
-    this.goodbye = goodbye
-    this.error = offlineError(reason ?? goodbye?.message ?? 'The connection to the server was lost.')
-    /** The goodbye's code, or that of the close frame if no goodbye arrived. */
-    this.code = goodbye?.code ?? code
-  }
-
-  /** True if the client should connect again by itself. */
-  get mayReconnect() { return this.goodbye ? this.goodbye.reconnect : this.code !== 1009 }
-
-  /** True if the server has ended the session. Close code 1008 may also be an expired token: the next try tells. */
-  get endsSession() { return this.goodbye?.code === 'session_revoked' }
 }

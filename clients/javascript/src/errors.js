@@ -42,7 +42,7 @@ export class PostlineError extends Error {
    */
   static fromResponse({ message, data }) {
     return new PostlineError(data?.code ?? 'internal_error', message, {
-      field: data?.field, retryAfter: data?.retry_after, isRetryable: data?.retryable === true, data,
+      field: data?.field, retryAfter: data?.retry_after, isRetryable: data?.retryable, data,
     })
   }
 
@@ -55,8 +55,7 @@ export class PostlineError extends Error {
 
   /** Returns the error as plain data. */
   toJSON() {
-    const { code, message, field, retryAfter, isRetryable, data } = this
-    return { code, message, field, retryAfter, isRetryable, data }
+    return { ...this, message: this.message }
   }
 }
 
@@ -64,6 +63,25 @@ export class PostlineError extends Error {
 export function offlineError(message = 'There is no connection to the server.') {
   return new PostlineError('offline', message, { isRetryable: true })
 }
+
+/**
+ * Returns the error of an argument.
+ *
+ * @param {string | undefined} field
+ * @param {string} message
+ */
+export function invalidParams(field, message) { return new PostlineError('invalid_params', message, { field }) }
+
+/**
+ * Returns the error of a storage that cannot be read or written.
+ *
+ * @param {any} error
+ */
+export function storeUnusable(error) {
+  return new PostlineError('store_unusable', `The device's storage cannot be used: ${error?.message ?? error}`)
+}
+
+export function notSent() { return new PostlineError('not_found', 'The message is not sent yet.') }
 
 /**
  * Returns true if the error's session is over and only a new sign-in helps.

@@ -1,5 +1,5 @@
 import { PostlineError } from './errors.js'
-import { canDraw, drawn, messagePicture } from './picture.js'
+import { canDraw, drawn, firstBytes, messagePicture } from './picture.js'
 
 /** @typedef {import('./picture.js').Picture} Picture */
 
@@ -42,7 +42,7 @@ export async function messageFile(file) {
   const name = /** @type {any} */ (file).name || 'file'
   const given = file.type.split(';')[0].toLowerCase()
   const type = synonyms[given] ?? given
-  const begin = String.fromCharCode(...new Uint8Array(await file.slice(0, 128).arrayBuffer()))
+  const begin = await firstBytes(file)
   const signature = signatures[type]
   // The server refuses a file that does not begin as its type does.
   if (!signature || !signature[1].test(begin.slice(signature[0]))) {

@@ -1,5 +1,5 @@
 import { packName, PackedTable } from './packed-table.js'
-import { tables } from './storage.js'
+import { isWithin, tables } from './storage.js'
 import { tabDatabaseName } from './tab-database-name.js'
 
 /** @typedef {import('./storage.js').Database} Database */
@@ -69,18 +69,14 @@ class IndexedDBDatabase {
     const packed = this.#packed.get(table)
     if (packed) {
       const { keys, values } = await packed.read()
-      if (from === undefined && to === undefined && limit === Infinity) return values
-      const isFound = (/** @type {string} */ key) => {
-        return (from === undefined || key >= from) && (to === undefined || key < to)
-      }
-      return values.filter((_value, index) => isFound(keys[index])).slice(limit === Infinity ? 0 : -limit)
+      return values.filter((_value, index) => isWithin(keys[index], range)).slice(-limit)
     }
     const store = this.#database.transaction(table).objectStore(table)
     const bounds = rangeOf(from, to)
     if (limit === Infinity) return valuesOf(table, await result(store.getAll(bounds)))
-    // `getAll` has no direction: the last keys come by a cursor, which reads no values, and then their values at once.
-    const first = await lastKey(store, bounds, limit)
-    return first === undefined ? [] : valuesOf(table, await result(store.getAll(rangeOf(first, to))))
+    // `getAll` has no direction: of all keys the last are found, and then only their values are read.
+    const keys = /** @type {string[]} */ (await result(store.getAllKeys(bounds))).slice(-limit)
+    return keys.length ? valuesOf(table, await result(store.getAll(rangeOf(keys[0], to)))) : []
   }
 
   /**
@@ -155,29 +151,5 @@ function result(request) {
   return new Promise((resolve, reject) => {
     request.onsuccess = () => resolve(request.result)
     request.onerror = () => reject(request.error)
-  })
-}
-
-/**
- * Returns the key at which the last `limit` records of a range begin, or undefined if the range is empty.
- *
- * @param {IDBObjectStore} store
- * @param {IDBKeyRange | null} range
- * @param {number} limit
- * @returns {Promise<string | undefined>}
- */
-function lastKey(store, range, limit) {
-  return new Promise((resolve, reject) => {
-    let isAdvanced = false
-    const request = store.openKeyCursor(range, 'prev')
-    request.onerror = () => reject(request.error)
-    request.onsuccess = () => {
-      const cursor = request.result
-      // The range has fewer records than `limit`, or none.
-      if (!cursor) return resolve(isAdvanced ? range?.lower ?? '' : undefined)
-      if (isAdvanced || limit === 1) return resolve(/** @type {string} */ (cursor.key))
-      isAdvanced = true
-      cursor.advance(limit - 1)
-    }
   })
 }

@@ -10,6 +10,7 @@ const pageSize = 50
  * - `.access-token` returns an access token that is valid for a while.
  * - `.refresh` fetches the changes that the server has now.
  * - `.upgrade` turns the guest into an account.
+ * - `.edit` edits a message that is not sent yet.
  * - `.older` fetches the page of messages before those that are stored.
  *
  * @param {{
@@ -20,8 +21,10 @@ const pageSize = 50
  * @param {any} [params]
  * @returns {Promise<any>}
  */
-export async function perform({ engine, user: { store }, tokens }, method, params) {
+export async function perform({ engine, user, tokens }, method, params) {
+  const { store } = user
   switch (method) {
+    case '.edit': return user.editUnsent(params.key, params.params)
     case '.access-token': return engine.accessToken()
     case '.refresh': return engine.refresh()
     case '.upgrade':

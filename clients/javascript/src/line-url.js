@@ -1,4 +1,4 @@
-import { PostlineError } from './errors.js'
+import { invalidParams } from './errors.js'
 
 /**
  * Returns the URL of the WebSocket: the server's address with `/v1/line`, unless it has a path.
@@ -13,7 +13,7 @@ export function lineURL(address) {
   if (!/^[a-z]+:/i.test(url) && page) url = new URL(url, page).href
   if (!/^(https?|wss?):\/\/[^/]/i.test(url)) {
     const message = `"url" must be an address such as https://chat.example.com, not ${url}.`
-    throw new PostlineError('invalid_params', message, { field: 'url' })
+    throw invalidParams('url', message)
   }
   return url.replace(/^http/i, 'ws').replace(/^(wss?:\/\/[^/]+)\/?$/i, '$1/v1/line')
 }

@@ -1,3 +1,5 @@
+import { isWithin } from './storage.js'
+
 /** @typedef {import('./storage.js').Database} Database */
 /** @typedef {import('./storage.js').Table} Table */
 
@@ -27,7 +29,7 @@ export class MemoryDatabase {
    *
    * @type {Map<string, Map<string, any>>}
    */
-  #groups = new Map()
+  groups = new Map()
 
   /**
    * @param {Table} table
@@ -35,14 +37,14 @@ export class MemoryDatabase {
    * @returns {Promise<any[]>}
    */
   async read(table, range = {}) {
-    const { from = '', to, limit = Infinity } = range
+    const { from = '', limit = Infinity } = range
     const name = groupName(table, from)
-    const groups = from.includes('/') ? [name] : [...this.#groups.keys()].filter((each) => each.startsWith(name))
-    const entries = groups.flatMap((each) => [...this.#groups.get(each) ?? []])
-      .filter(([key]) => key >= from && (to === undefined || key < to))
+    const groups = from.includes('/') ? [name] : [...this.groups.keys()].filter((each) => each.startsWith(name))
+    const entries = groups.flatMap((each) => [...this.groups.get(each) ?? []])
+      .filter(([key]) => isWithin(key, range))
       .sort(([a], [b]) => (a < b ? -1 : 1))
     // A copy, as from a disk: what the reader changes is not stored.
-    return entries.slice(limit === Infinity ? 0 : -limit).map(([, value]) => copy(value))
+    return entries.slice(-limit).map(([, value]) => copy(value))
   }
 
   /**
@@ -59,8 +61,8 @@ export class MemoryDatabase {
   apply(writes) {
     for (const write of writes) {
       const name = groupName(write.table, 'from' in write ? write.from : write.key)
-      const group = this.#groups.get(name) ?? new Map()
-      this.#groups.set(name, group)
+      const group = this.groups.get(name) ?? new Map()
+      this.groups.set(name, group)
       if ('from' in write) {
         for (const key of [...group.keys()]) if (key >= write.from && key < write.to) group.delete(key)
       } else if (write.value === undefined) {
@@ -71,19 +73,7 @@ export class MemoryDatabase {
     }
   }
 
-  /**
-   * Returns all records as writes.
-   *
-   * @returns {Iterable<{ table: Table, key: string, value: any }>}
-   */
-  * records() {
-    for (const [name, group] of this.#groups) {
-      const table = /** @type {Table} */ (name.split('/', 1)[0])
-      for (const [key, value] of group) yield { table, key, value }
-    }
-  }
-
-  async erase() { this.#groups.clear() }
+  async erase() { this.groups.clear() }
 
   close() {}
 }

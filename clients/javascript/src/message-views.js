@@ -19,7 +19,8 @@ import { newestPreview } from './reply-preview.js'
  * - `change`: the key for `retry` and `discard`, unless the message is sent.
  * - `attachments` and `attachment`: also of a message that is not sent yet.
  * - `previews`: object URLs of the attachments that are on the device, and `preview` that of the first.
- * - `progress`: the uploaded part of the files, from 0 to 1, and `filename` the first one's name, until it is sent.
+ * - `progress`: the uploaded part of the files, from 0 to 1, until the message is sent.
+ * - `filename`: the first attachment's name. That of a picture stays on the device, and is null once it is sent.
  *
  * @typedef {Omit<Message, 'seq' | 'sender'> & {
  *   seq: number | null, sender: Message['sender'] | Profile | null, is_delivered: boolean,
@@ -81,7 +82,7 @@ export class MessageViews {
       const key = [message, sender, isRead, isDelivered, edit, quoted, reacted.length, ...previews, ...reacted]
       return this.#cached(former, id, key, () => ({
         ...sentView(message, edit), id, sender, is_read: isRead, is_delivered: isDelivered, previews,
-        preview: previews[0] ?? null, progress: null, filename: null,
+        preview: previews[0] ?? null, progress: null,
         reply_to: message.reply_to ? newestPreview(message.reply_to, quoted) : null,
         reactions: message.deleted_at || isDeleted(edit) ? noReactions : reactionsView(message, reacted),
       }))
@@ -132,11 +133,14 @@ function sentView(message, edit) {
   // An older server, or the records of an older client, have none of these members.
   const { mentions = [], mentions_everyone = false, data = null } = message
   const attachments = attachmentsOf(message)
-  const view = { ...message, attachments, mentions, mentions_everyone, data, ...deliveryOf(edit) }
+  const filename = attachments[0]?.name ?? null
+  const view = { ...message, attachments, filename, mentions, mentions_everyone, data, ...deliveryOf(edit) }
   if (!edit || edit.refusal) return view
   if (isDeleted(edit)) {
-    const gone = { content: null, attachment: null, attachments: [], data: null }
-    return { ...view, ...gone, mentions: [], mentions_everyone: false }
+    return {
+      ...view, content: null, attachment: null, attachments: [], filename: null, data: null, mentions: [],
+      mentions_everyone: false,
+    }
   }
   const { params } = edit
   return {

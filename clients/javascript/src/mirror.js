@@ -7,7 +7,9 @@
  * A conversation as the device stores it. It has the messages from `first_seq` to `held_seq`, and none if `first_seq`
  * is greater. `generation` counts resets: an object of an earlier one waits for its replacement.
  *
- * @typedef {Conversation & { last_message_event?: Message['event'] }} StoredConversation
+ * @typedef {Conversation & {
+ *   last_message_event?: Message['event'], last_message_kind?: Message['kind']
+ * }} StoredConversation
  * @typedef {{ generation: number, first_seq: number, held_seq: number, value: StoredConversation }} ConversationRecord
  */
 /**
@@ -26,6 +28,7 @@
  * @property {any} params
  * @property {string} created_at
  * @property {ReturnType<import('./errors.js').PostlineError['toJSON']> | null} refusal
+ * @property {boolean} [isHeld] True for a message that was written without a connection, until it is first sent.
  * @property {import('./picture.js').Picture[]} [files] Files to upload before the message is sent.
  * @property {import('./picture.js').Picture} [picture] The only one, of a version before.
  * @property {Uploaded[]} [uploads] What was uploaded of the files.
@@ -68,9 +71,6 @@ export class Mirror {
     const [settings, conversations, profiles, presence, changes, drafts] = await Promise.all(
       /** @type {const} */ (['setting', 'conversation', 'profile', 'presence', 'change', 'draft'])
         .map((table) => database.read(table)))
-    for (const table of [this.setting, this.conversation, this.profile, this.presence, this.change, this.draft]) {
-      table.clear()
-    }
     for (const { name, value } of settings) this.setting.set(name, value)
     for (const each of conversations) this.conversation.set(each.value.id, each)
     for (const each of profiles) this.profile.set(each.value.id, each)

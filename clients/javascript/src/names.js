@@ -1,4 +1,5 @@
-import { PostlineError } from './errors.js'
+import { byteCount } from './connection.js'
+import { invalidParams } from './errors.js'
 
 /** The options of `PostlineClient`. */
 export const clientOptions = [
@@ -20,10 +21,10 @@ export const credentialNames = [
  */
 export function checkNames(taker, object, names) {
   const known = `Its members are ${names.join(', ')}.`
-  if (!object) throw new PostlineError('invalid_params', `${taker} needs an object. ${known}`)
+  if (!object) throw invalidParams(undefined, `${taker} needs an object. ${known}`)
   const field = Object.keys(object).find((name) => !names.includes(name))
   if (field === undefined) return
-  throw new PostlineError('invalid_params', `${taker} takes no "${field}". ${known}`, { field })
+  throw invalidParams(field, `${taker} takes no "${field}". ${known}`)
 }
 
 /** The options of a new message with files of this device. */
@@ -34,6 +35,11 @@ const sendNames = ['kind', 'attachment', 'attachments', 'reply_to_seq', 'mention
 
 /** The options of an edit. */
 const editNames = ['mentions', 'mentions_everyone', 'data']
+
+/** The bounds of the protocol. */
+const maxCharacters = 8000
+const maxMentions = 50
+const maxDataBytes = 4096
 
 /**
  * Checks a new message before it is queued, so that a mistake of the app is an error of its call.
@@ -48,22 +54,39 @@ export function checkMessage(taker, content, options) {
   checkNames(taker, options, hasFiles ? fileNames : sendNames)
   const { kind, attachment, attachments, reply_to_seq: seq } = options
   checkContent(content, hasFiles || attachment || attachments || (kind ?? 'text') !== 'text')
+  checkDetails(options)
   if (attachments && !(Array.isArray(attachments) && attachments.length >= 1 && attachments.length <= 10)) {
-    throw new PostlineError('invalid_params', '"attachments" must be 1 to 10 attachments.', { field: 'attachments' })
+    throw invalidParams('attachments', '"attachments" must be 1 to 10 attachments.')
   }
   if (seq !== undefined && !(Number.isSafeInteger(seq) && seq > 0)) {
-    throw new PostlineError('invalid_params', '"reply_to_seq" must be the seq of a message.', { field: 'reply_to_seq' })
+    throw invalidParams('reply_to_seq', '"reply_to_seq" must be the seq of a message.')
   }
 }
 
 /**
+ * Checks an edit before it is queued.
+ *
+ * @param {any} message
  * @param {any} content
  * @param {any} options
  * @throws {PostlineError} `invalid_params`
  */
-export function checkEdit(content, options) {
+export function checkEdit(message, content, options) {
+  checkIsMessage('edit', message)
   checkNames('edit', options, editNames)
-  checkContent(content, true)
+  checkContent(content, message.kind !== 'text')
+  checkDetails(options)
+}
+
+/** @param {any} options */
+function checkDetails({ mentions, data }) {
+  if (mentions && !(Array.isArray(mentions) && mentions.length <= maxMentions)) {
+    throw invalidParams('mentions', '"mentions" must be at most 50 ids of users.')
+  }
+  mentions?.forEach((/** @type {any} */ id, /** @type {number} */ index) => checkID(`mentions[${index}]`, id))
+  if (data && !(typeof data === 'object' && !Array.isArray(data) && byteCount(JSON.stringify(data)) <= maxDataBytes)) {
+    throw invalidParams('data', '"data" must be an object of at most 4 KiB of JSON.')
+  }
 }
 
 /**
@@ -71,9 +94,10 @@ export function checkEdit(content, options) {
  * @param {boolean} mayBeEmpty
  */
 function checkContent(content, mayBeEmpty) {
-  if (typeof content === 'string' && (content || mayBeEmpty)) return
-  const message = '"content" must be a string of 1 to 8,000 characters.'
-  throw new PostlineError('invalid_params', message, { field: 'content' })
+  // A character may have two units.
+  if (typeof content === 'string' && (content || mayBeEmpty)
+    && (content.length <= maxCharacters || [...content].length <= maxCharacters)) return
+  throw invalidParams('content', '"content" must be a string of 1 to 8,000 characters.')
 }
 
 /**
@@ -85,7 +109,7 @@ function checkContent(content, mayBeEmpty) {
  */
 export function checkIsMessage(taker, message) {
   if (message && (message.seq === null || Number.isSafeInteger(message.seq))) return
-  throw new PostlineError('invalid_params', `${taker} needs a message of the chat.`, { field: 'message' })
+  throw invalidParams('message', `${taker} needs a message of the chat.`)
 }
 
 /**
@@ -97,5 +121,5 @@ export function checkIsMessage(taker, message) {
  */
 export function checkID(field, id) {
   if (typeof id === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id)) return
-  throw new PostlineError('invalid_params', `"${field}" must be a UUID in lower case.`, { field })
+  throw invalidParams(field, `"${field}" must be a UUID in lower case.`)
 }

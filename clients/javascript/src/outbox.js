@@ -2,7 +2,8 @@ import { applyChanges } from './apply-changes.js'
 import { Backoff } from './backoff.js'
 import { endsSession, PostlineError } from './errors.js'
 import { filesOf } from './mirror.js'
-import { upload } from './upload.js'
+import { within } from './signal.js'
+import { sentName, upload } from './upload.js'
 
 /** @typedef {import('./mirror.js').ChangeRecord} ChangeRecord */
 /** @typedef {import('./connection.js').Connection} Connection */
@@ -77,6 +78,11 @@ export class Outbox {
     while (!this.#hasEnded
       && (change = this.store.mirror.changes.find((each) => queueOf(each) === queue && this.#isDue(each)))) {
       try {
+        if (change.isHeld) {
+          // From now on the server may have it, so it is not edited any more.
+          await this.#update(change.key, ({ isHeld, ...sent }) => sent)
+          continue
+        }
         const { attachments, attachment } = change.params
         if (filesOf(change).length && !attachments && !attachment) await this.#upload(change)
         else await this.#perform(change)
@@ -123,16 +129,21 @@ export class Outbox {
     this.#uploads.set(key, controller)
     /** @type {import('./mirror.js').Uploaded[]} */
     const uploads = files.map((_, index) => ({ ...change.uploads?.[index] }))
-    const record = () => this.#update(key, (each) => ({ ...each, uploads: uploads.map((upload) => ({ ...upload })) }))
+    const record = () => this.#update(key, (each) => ({ ...each, uploads: uploads.map((states) => ({ ...states })) }))
     try {
       let done = 0
       for (const [index, file] of files.entries()) {
         for (const part of /** @type {const} */ (['preview', 'file'])) {
           const content = part === 'file' ? file : file.preview
-          const upload = uploads[index][part] ??= {}
-          if (!content || upload.id) continue
-          upload.id = await this.#uploadFile(content, upload, {
-            conversationID: params.conversation_id, signal: controller.signal, onBegin: record,
+          const state = uploads[index][part] ??= {}
+          if (!content || state.id) continue
+          state.id = await upload((method, given) => this.connection.call(method, given), content, {
+            purpose: 'message', conversationID: params.conversation_id, signal: controller.signal,
+            mediaURL: this.mediaURL, begun: state.begun,
+            onBegin: (created) => {
+              state.begun = created
+              return record()
+            },
             onProgress: (ratio) => part === 'file' && this.onProgress(key, (done + ratio * file.blob.size) / total),
           })
           await record()
@@ -142,8 +153,7 @@ export class Outbox {
       const attachments = files.map((file, index) => ({
         media_id: uploads[index].file?.id, mime_type: file.type, bytes: file.blob.size,
         ...(file.width && { width: file.width, height: file.height }),
-        // That of a photograph is its sender's business.
-        ...(file.name && !file.type.startsWith('image/') && { name: file.name.slice(0, 255) }),
+        ...sentName(file),
         ...(file.duration_ms !== undefined && { duration_ms: file.duration_ms }),
         ...(file.waveform && { waveform: file.waveform }),
         ...(uploads[index].preview?.id && { preview_media_id: uploads[index].preview?.id }),
@@ -152,21 +162,6 @@ export class Outbox {
     } finally {
       this.#uploads.delete(key)
     }
-  }
-
-  /**
-   * @param {import('./picture.js').Picture} file
-   * @param {{ begun?: import('./upload.js').Created }} state
-   * @param {Pick<import('./upload.js').UploadOptions, 'conversationID' | 'signal' | 'onBegin' | 'onProgress'>} options
-   */
-  #uploadFile(file, state, options) {
-    return upload((method, given) => this.connection.call(method, given), file, {
-      ...options, purpose: 'message', mediaURL: this.mediaURL, begun: state.begun,
-      onBegin: (created) => {
-        state.begun = created
-        return options.onBegin?.(created)
-      },
-    })
   }
 
   /**
@@ -199,14 +194,10 @@ export class Outbox {
    * @param {PostlineError} error
    * @param {Backoff} backoff
    */
-  async #pause({ retryAfter }, backoff) {
+  #pause({ retryAfter }, backoff) {
     const wait = backoff.next()
-    /** @type {any} */
-    let timer
-    await Promise.race([this.connection.ended, new Promise((resolve) => {
-      timer = setTimeout(resolve, retryAfter === undefined ? wait : Math.min(Math.max(retryAfter, 0.5), 300) * 1000)
-    })])
-    clearTimeout(timer)
+    const given = retryAfter === undefined ? wait : Math.min(Math.max(retryAfter, 0.5), 300) * 1000
+    return within(given, this.connection.ended)
   }
 }
 
@@ -218,7 +209,7 @@ export class Outbox {
 function queueOf(change) { return filesOf(change).length ? `${change.queue}/pictures` : change.queue }
 
 /** @param {PostlineError} error */
-function isTemporary({ code }) { return code === 'rate_limited' || code === 'unavailable' || code === 'timeout' }
+function isTemporary({ code, isRetryable }) { return isRetryable && code !== 'username_cooldown' }
 
 /**
  * Returns the objects of a method's result as changes, for the methods that return some.

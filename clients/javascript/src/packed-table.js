@@ -113,24 +113,12 @@ function join(chunks) {
  * @returns {Records}
  */
 function merge(packed, written) {
-  /** @type {Records} */
-  const merged = { keys: [], values: [] }
-  let next = 0
-  const take = (/** @type {(key: string) => boolean} */ isNext) => {
-    for (; next < written.keys.length && isNext(written.keys[next]); next += 1) {
-      if (!written.values[next]) continue
-      merged.keys.push(written.keys[next])
-      merged.values.push(JSON.parse(written.values[next]))
-    }
+  const records = new Map(packed.keys.map((key, index) => [key, packed.values[index]]))
+  for (const [index, key] of written.keys.entries()) {
+    const value = written.values[index]
+    if (value) records.set(key, JSON.parse(value))
+    else records.delete(key)
   }
-  for (let index = 0; index < packed.keys.length; index += 1) {
-    const key = packed.keys[index]
-    take((each) => each < key)
-    // The record was written again.
-    if (written.keys[next] === key) continue
-    merged.keys.push(key)
-    merged.values.push(packed.values[index])
-  }
-  take(() => true)
-  return merged
+  const keys = [...records.keys()].sort()
+  return { keys, values: keys.map((key) => records.get(key)) }
 }

@@ -44,7 +44,7 @@ export class PictureURLs {
   #fetch() {
     const wanted = [...this.#wanted]
     this.#wanted.clear()
-    for (let start = 0; start < wanted.length; start += maxIDs) this.#fetchPage(wanted.slice(start, start + maxIDs))
+    while (wanted.length) this.#fetchPage(wanted.splice(0, maxIDs))
   }
 
   /** @param {[string, { resolve: (url: string | null) => void, reject: (error: any) => void }][]} wanted */
@@ -60,6 +60,4 @@ export class PictureURLs {
       for (const [, { reject }] of wanted) reject(error)
     }
   }
-
-  clear() { this.#cache.clear() }
 }

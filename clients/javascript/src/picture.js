@@ -1,4 +1,4 @@
-import { PostlineError } from './errors.js'
+import { invalidParams } from './errors.js'
 
 /**
  * A file to upload: `type` is a type that the server accepts. Of a video or an audio `duration_ms` and `waveform` are
@@ -118,20 +118,35 @@ async function draw(image, part, width, height) {
 function scaled(length, scale) { return Math.max(1, Math.round(length * scale)) }
 
 /**
+ * How the files of each type begin.
+ *
+ * @type {[string, RegExp][]}
+ */
+const beginnings = [
+  ['jpeg', /^\xff\xd8\xff/], ['png', /^\x89PNG/], ['gif', /^GIF8/], ['webp', /^RIFF[^]{4}WEBP/],
+  ['heic', /^[^]{4}ftyp/],
+]
+
+/**
  * Returns the media type of a picture by its first bytes.
  *
  * @param {Blob} file
  */
 async function pictureType(file) {
-  const bytes = new Uint8Array(await file.slice(0, 12).arrayBuffer())
-  const text = String.fromCharCode(...bytes)
-  if (text.startsWith('\xff\xd8\xff')) return 'image/jpeg'
-  if (text.startsWith('\x89PNG')) return 'image/png'
-  if (text.startsWith('GIF8')) return 'image/gif'
-  if (text.startsWith('RIFF') && text.slice(8) === 'WEBP') return 'image/webp'
-  if (text.slice(4, 8) === 'ftyp') return 'image/heic'
+  const text = await firstBytes(file)
+  const found = beginnings.find(([, beginning]) => beginning.test(text))
+  if (found) return `image/${found[0]}`
   throw unusable('A picture is JPEG, PNG, WebP, GIF or HEIC.')
 }
 
+/**
+ * Returns the first bytes of a file as characters.
+ *
+ * @param {Blob} file
+ */
+export async function firstBytes(file) {
+  return String.fromCharCode(...new Uint8Array(await file.slice(0, 128).arrayBuffer()))
+}
+
 /** @param {string} message */
-function unusable(message) { return new PostlineError('invalid_params', message, { field: 'picture' }) }
+function unusable(message) { return invalidParams('picture', message) }

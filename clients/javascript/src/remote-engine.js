@@ -75,17 +75,25 @@ export class RemoteEngine {
   /** The writes of the outbox themselves wake the leader. */
   wakeOutbox() {}
 
-  retryNow() { this.tabs.post({ type: 'retry' }) }
+  retryNow() { this.#pass('retryNow') }
 
   /**
    * @param {string} conversationID
    * @param {boolean} isTyping
    */
-  setTyping(conversationID, isTyping) { this.tabs.post({ type: 'set-typing', conversationID, isTyping }) }
+  setTyping(conversationID, isTyping) { this.#pass('setTyping', conversationID, isTyping) }
 
   /** @param {string} conversationID */
-  messageSent(conversationID) { this.tabs.post({ type: 'message-sent', conversationID }) }
+  messageSent(conversationID) { this.#pass('messageSent', conversationID) }
 
   /** @param {boolean} isVisible */
   setVisible(isVisible) { this.tabs.post({ type: 'visible', isVisible }) }
+
+  /**
+   * Calls a method of the leader's engine.
+   *
+   * @param {'retryNow' | 'setTyping' | 'messageSent'} method
+   * @param {any[]} values
+   */
+  #pass(method, ...values) { this.tabs.post({ type: 'pass', method, values }) }
 }

@@ -112,11 +112,11 @@ export async function moveGuest(storage, guestID, userID) {
   if (guestID === userID) return
   const guest = await storage.open(databaseName(guestID))
   const user = await storage.open(databaseName(userID))
-  const [changes, drafts] = await Promise.all([guest.read('change'), guest.read('draft')])
-  await user.write([
-    ...changes.map((value) => (/** @type {const} */ ({ table: 'change', key: value.key, value }))),
-    ...drafts.map((value) => (/** @type {const} */ ({ table: 'draft', key: value.id, value }))),
-  ])
+  const tables = /** @type {const} */ (['change', 'draft'])
+  const writes = await Promise.all(tables.map(async (table) => {
+    return (await guest.read(table)).map((value) => ({ table, key: value.key ?? value.id, value }))
+  }))
+  await user.write(writes.flat())
   await guest.erase()
   guest.close()
   user.close()

@@ -30,3 +30,16 @@ export class Signal {
     this.#wake = undefined
   }
 }
+
+/**
+ * Waits for a promise, at most for a time.
+ *
+ * @param {number} milliseconds
+ * @param {Promise<any>} promise
+ */
+export async function within(milliseconds, promise) {
+  /** @type {any} */
+  let timer
+  await Promise.race([promise, new Promise((resolve) => { timer = setTimeout(resolve, milliseconds) })])
+  clearTimeout(timer)
+}

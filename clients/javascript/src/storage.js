@@ -60,3 +60,11 @@ export function messageRange(conversationID, from = 0, to = Infinity) {
     to: to === Infinity ? `${conversationID}0` : messageKey(conversationID, to),
   }
 }
+
+/**
+ * Returns true if a range has a key.
+ *
+ * @param {string} key
+ * @param {Range} range
+ */
+export function isWithin(key, { from = '', to }) { return key >= from && (to === undefined || key < to) }

@@ -1,6 +1,6 @@
 import { applyChanges, recordVersion } from './apply-changes.js'
 import { DraftWrites } from './draft-writes.js'
-import { PostlineError } from './errors.js'
+import { PostlineError, storeUnusable } from './errors.js'
 import { Mirror } from './mirror.js'
 
 /** @typedef {import('./storage.js').Write} Write */
@@ -96,13 +96,9 @@ export class Store {
    * Applies the objects of a response.
    *
    * @param {Partial<Changes>} changes
-   * @param {(draft: DraftWrites) => void} [also] More writes of the same transaction.
    */
-  applyResponse(changes, also) {
-    return this.transact(async (draft) => {
-      await applyChanges(draft, changes, { userID: this.userID, isResponse: true })
-      also?.(draft)
-    })
+  applyResponse(changes) {
+    return this.transact((draft) => applyChanges(draft, changes, { userID: this.userID, isResponse: true }))
   }
 
   /**
@@ -145,8 +141,7 @@ export class Store {
   alone(action) {
     const done = this.#last.then(action).catch((error) => {
       if (error instanceof PostlineError) throw error
-      const reason = `The device's storage cannot be used: ${error?.message ?? error}`
-      const unusable = new PostlineError('store_unusable', reason)
+      const unusable = storeUnusable(error)
       this.onError(unusable)
       throw unusable
     })

@@ -118,7 +118,7 @@ export class SyncEngine {
     this.#resumeWaiters(null)
     this.#typing.clear()
     this.#acknowledgements.clear()
-    this.#connection?.close('The client has disconnected.')
+    this.#connection?.close('The app has disconnected.')
     this.#wake.signal()
   }
 
@@ -166,7 +166,7 @@ export class SyncEngine {
     const silence = (connection.hello.ping_seconds ?? 30) * 2500 + 5000
     const timer = setInterval(() => {
       // Also after the device slept: then the server has given the connection up.
-      if (Date.now() - connection.lastHeard > silence) connection.close('The server has gone quiet.')
+      if (Date.now() - connection.lastHeard > silence) connection.close('The server does not answer.')
       else if (tokens.isDue && tokens.canRenew) this.#renew(connection)
     }, 1000)
     try {
@@ -216,7 +216,7 @@ export class SyncEngine {
         })
         await applied
         if (page.more && page.cursor === cursor) {
-          throw new PostlineError('malformed_answer', 'The server announced another page without a new cursor.')
+          throw new PostlineError('malformed_answer', 'The server sent no new cursor.')
         }
         cursor = page.cursor
         more = page.more

@@ -1,4 +1,4 @@
-import { PostlineError } from './errors.js'
+import { endsSession, PostlineError } from './errors.js'
 
 /** @typedef {import('./connection.js').Connection} Connection */
 /**
@@ -64,8 +64,7 @@ export class TokenKeeper {
     try {
       await this.#authenticateOnce(connection)
     } catch (error) {
-      const codes = ['token_expired', 'invalid_token', 'session_revoked']
-      if (!(error instanceof PostlineError && codes.includes(error.code))) throw error
+      if (!endsSession(error) && /** @type {any} */ (error).code !== 'token_expired') throw error
       await this.renew(connection)
       await this.#authenticateOnce(connection)
     }
@@ -91,7 +90,7 @@ export class TokenKeeper {
     const { refreshToken } = this.session
     if (this.provider) {
       const accessToken = await this.provider()
-      if (!accessToken) throw new PostlineError('invalid_token', 'The app has no access token any more.')
+      if (!accessToken) throw new PostlineError('invalid_token', 'The app has no access token.')
       await this.update({ ...this.session, accessToken, renewAt: Infinity })
     } else if (refreshToken) {
       await this.update(sessionOf(await connection.call('auth.refresh', { refresh_token: refreshToken })))

@@ -27,12 +27,13 @@ const silenceTimeout = 30_000
  * @returns {Promise<string>}
  * @throws {PostlineError} The server's error, or `unavailable` (retryable) if the store did not take the file.
  */
-export async function upload(call, { blob, type, width, height, name }, options) {
+export async function upload(call, file, options) {
+  const { blob, type, width, height } = file
   const { purpose, conversationID, onProgress = () => {}, signal, mediaURL = (url) => url, onBegin } = options
   /** @param {Created} created */
   const reachable = async (created) => {
     const url = await mediaURL(created.upload.url)
-    if (!url) throw new PostlineError('forbidden', 'The app cannot reach the store of files.')
+    if (!url) throw new PostlineError('forbidden', 'The store cannot be reached.')
     signal?.throwIfAborted?.()
     return { ...created.upload, url }
   }
@@ -49,11 +50,20 @@ export async function upload(call, { blob, type, width, height, name }, options)
   const created = await call('media.create', {
     purpose, mime_type: type, bytes: blob.size,
     ...(width && height && { width, height }), ...(conversationID && { conversation_id: conversationID }),
-    ...(name && purpose === 'message' && !type.startsWith('image/') && { name: name.slice(0, 255) }),
+    ...(purpose === 'message' && sentName(file)),
   })
   await onBegin?.(created)
   await put(await reachable(created), blob, 0, onProgress, signal)
   return created.id
+}
+
+/**
+ * Returns the name of a file as others see it. That of a photograph is its sender's business.
+ *
+ * @param {Picture} file
+ */
+export function sentName({ name, type }) {
+  return name && !type.startsWith('image/') ? { name: name.slice(0, 255) } : {}
 }
 
 /** @typedef {import('../types').MethodResults['media.create']} Created */
@@ -129,7 +139,7 @@ function putWithProgress(target, blob, offset, onProgress, signal) {
     const watch = () => {
       clearTimeout(silence)
       silence = setTimeout(() => {
-        reject(interrupted('The upload came to a halt.'))
+        reject(interrupted('The upload was interrupted.'))
         request.abort()
       }, silenceTimeout)
     }

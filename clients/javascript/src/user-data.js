@@ -1,5 +1,5 @@
 import { ConversationViews } from './conversation-views.js'
-import { PostlineError } from './errors.js'
+import { notSent, PostlineError } from './errors.js'
 import { filesOf } from './mirror.js'
 import { ObjectURLs } from './object-urls.js'
 import { Store } from './store.js'
@@ -69,8 +69,7 @@ export class UserData {
   /** Reads the stored data. */
   async load() {
     await this.store.load()
-    this.#withFiles = new Map(
-      this.store.mirror.changes.filter((each) => filesOf(each).length).map((each) => [each.key, each]))
+    this.#releaseFiles()
     this.views.update({}, this.#isLive)
     this.#updateOwn()
   }
@@ -179,10 +178,28 @@ export class UserData {
       this.#add(draft, {
         method: 'messages.send', queue: conversationID,
         params: { conversation_id: conversationID, client_id, ...params }, ...files && { files },
+        ...!this.#isLive && { isHeld: true },
       })
       if (!files && draft.get('draft', conversationID)) draft.delete('draft', conversationID)
     })
     return client_id
+  }
+
+  /**
+   * Edits a message in the outbox that the server cannot have: it is held, or refused. It is sent as edited.
+   *
+   * @param {string | null} key
+   * @param {object} params
+   * @throws {PostlineError} `not_found` if it is being sent.
+   */
+  editUnsent(key, params) {
+    return this.store.transact((draft) => {
+      const change = draft.get('change', key ?? '')
+      if (!change?.isHeld && !change?.refusal) throw notSent()
+      draft.put('change', change.key, {
+        ...change, params: { ...change.params, ...params }, refusal: null, isHeld: true,
+      })
+    })
   }
 
   /**
@@ -245,7 +262,7 @@ export class UserData {
 
   /**
    * @param {import('./draft-writes.js').DraftWrites} draft
-   * @param {Pick<ChangeRecord, 'method' | 'queue' | 'params' | 'files'>} change
+   * @param {Pick<ChangeRecord, 'method' | 'queue' | 'params' | 'files' | 'isHeld'>} change
    */
   #add(draft, change) {
     const now = new Date()

@@ -29,6 +29,32 @@ describe('Connection', () => {
     })
   }
 
+  test('tells why the first connection fails, as far as a page can know', async (t) => {
+    const storage = memoryStorage()
+    const { server, client } = script(t, { storage })
+    await signIn(client)
+    await client.close()
+    server.isReachable = false
+    const pages = [
+      [undefined, 'The server could not be reached.'],
+      [{ host: 'scripted', origin: 'http://scripted' }, 'The server could not be reached.'],
+      [{ host: 'app.example.com', origin: 'https://app.example.com' },
+        'The server could not be reached, or does not accept pages of https://app.example.com.'],
+    ]
+    t.after(() => { delete globalThis.location })
+    Object.defineProperty(globalThis, 'navigator', { value: { onLine: true }, configurable: true })
+    for (const [location, message] of pages) {
+      Object.defineProperty(globalThis, 'location', { value: location, configurable: true })
+      const signedOut = connectTo(t, server)
+      await assert.rejects(signedOut.signIn({ email: 'ann@example.com', password: 'x' }), { code: 'offline', message })
+      assert.equal(signedOut.state.name, 'signed_out')
+      const again = connectTo(t, server, { storage })
+      await isIn(again, 'offline')
+      assert.deepEqual([again.state.error.code, again.state.error.message], ['offline', message])
+      await again.close()
+    }
+  })
+
   test('waits for the app after a goodbye without reconnect', async (t) => {
     const { server, client } = script(t)
     await signIn(client)
@@ -50,9 +76,15 @@ describe('Connection', () => {
     assert.equal(client.state.error.code, 'session_revoked')
     assert.equal(client.account, null)
     assert.equal(client.conversations.length, 0)
+    // The reason survives a reload, until the next sign-in.
     const again = connectTo(t, server, { storage })
     await again.ready
     assert.equal(again.state.name, 'signed_out')
+    assert.deepEqual(again.state.error, client.state.error)
+    delete server.methods['session.authenticate']
+    await signIn(again)
+    await again.signOut()
+    assert.equal(again.state.error, undefined)
   })
 
   test('erases the data of a session that the server ends, if the app wants that', async (t) => {
@@ -206,7 +238,7 @@ describe('Connection', () => {
     const slept = new Date().getTime() + 3 * 3_600_000
     t.mock.method(Date, 'now', () => slept)
     await isIn(client, 'offline')
-    assert.equal(client.state.error.message, 'The server has gone quiet.')
+    assert.equal(client.state.error.message, 'The server does not answer.')
     client.connect()
     await isLive(client)
     assert.notEqual(server.connection, sleeping)

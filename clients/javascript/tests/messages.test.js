@@ -75,10 +75,21 @@ describe('Messages', () => {
     const sent = await shows(chat, 'Hello', 'sent')
     const mistakes = [
       [() => chat.send(''), 'content'], [() => chat.send(5), 'content'],
+      [() => chat.send('x'.repeat(8001)), 'content'], [() => chat.send('😀'.repeat(8001)), 'content'],
+      [() => chat.send('x', { mentions: Array(51).fill(ben.account.id) }), 'mentions'],
+      [() => chat.send('x', { mentions: ben.account.id }), 'mentions'],
+      [() => chat.send('x', { mentions: [ben.account.id, '@ben'] }), 'mentions[1]'],
+      [() => chat.send('x', { data: { text: 'ä'.repeat(2045) } }), 'data'],
+      [() => chat.send('x', { data: 'text' }), 'data'], [() => chat.send('x', { data: [] }), 'data'],
+      [() => chat.sendFiles([new Blob(['x'])], { content: 'x'.repeat(8001) }), 'content'],
+      [() => ann.schedule(chat.id, 'x'.repeat(8001), new Date(Date.now() + 60_000)), 'content'],
       [() => chat.send('x', { replyTo: 1 }), 'replyTo'], [() => chat.send('x', { reply_to_seq: '1' }), 'reply_to_seq'],
       [() => chat.send('', { attachments: [] }), 'attachments'],
       [() => chat.sendFiles([new Blob(['x'])], { attachments: [] }), 'attachments'],
-      [() => chat.edit(sent, null), 'content'],
+      [() => chat.edit(sent, null), 'content'], [() => chat.edit(sent, ''), 'content'],
+      [() => chat.edit(sent, 'x'.repeat(8001)), 'content'],
+      [() => chat.edit(sent, 'x', { mentions: Array(51).fill(ben.account.id) }), 'mentions'],
+      [() => chat.edit(sent, 'x', { data: { text: 'x'.repeat(4096) } }), 'data'],
       [() => chat.edit(sent, 'x', { kind: 'image' }), 'kind'], [() => chat.edit(undefined, 'x'), 'message'],
       [() => chat.react(undefined, '👍'), 'message'], [() => chat.pin({}), 'message'],
       [() => chat.delete(undefined), 'message'], [async () => ann.chat('Ben'), 'conversationID'],
@@ -92,6 +103,20 @@ describe('Messages', () => {
     }
     assert.equal(ann.pendingCount + ann.refusedChanges.length, 0)
     assert.equal(chat.messages.length, 1)
+  })
+
+  test('what has the size of the bounds is accepted', async (t) => {
+    const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
+    const [chat] = await makeConversation(ann, ben)
+    const content = '😀'.repeat(8000)
+    // With the braces, the name and the quotes 4,096 bytes.
+    const data = { text: `${'ä'.repeat(2042)}x` }
+    await chat.send(content, { mentions: Array(50).fill(ben.account.id), data })
+    const sent = await shows(chat, content, 'sent')
+    await chat.edit(sent, 'Hello', { data: null, mentions: [] })
+    await until(ann, () => ann.pendingCount === 0, 'sent')
+    assert.equal(ann.refusedChanges.length, 0)
+    assert.equal(chat.messages[0].content, 'Hello')
   })
 
   test('replies, mentions and data reach the other user', async (t) => {

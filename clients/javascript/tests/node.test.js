@@ -205,8 +205,13 @@ describe('With a node', () => {
     const queued = annChat.messages.at(-1)
     assert.equal(queued.kind, 'file')
     assert.equal(queued.previews.length, 4)
-    await until(annChat, () => annChat.messages.at(-1)?.delivery === 'sent', 'sent')
+    assert.equal(queued.filename, 'Bericht für Ben.pdf')
+    const sent = await until(annChat, () => {
+      return annChat.messages.at(-1)?.delivery === 'sent' && annChat.messages.at(-1)
+    }, 'sent')
     const received = await until(benChat, () => benChat.messages.at(-1), 'received')
+    assert.deepEqual([sent.filename, received.filename], ['Bericht für Ben.pdf', 'Bericht für Ben.pdf'])
+    assert.equal(benChat.conversation.last_message_kind, 'file')
     assert.deepEqual(received.attachments.map(({ name, mime_type, bytes }) => [name, mime_type, bytes]), [
       ['Bericht für Ben.pdf', 'application/pdf', 17], ['note.txt', 'text/plain', 6],
       ['a.svg', 'application/octet-stream', 5], ['fake.mp4', 'application/octet-stream', 8]])

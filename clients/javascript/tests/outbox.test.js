@@ -97,15 +97,16 @@ describe('Outbox', () => {
     const { server, client } = script(t)
     const chat = await signIn(client)
     accept(server)
+    const send = (characters) => chat.send('', { attachment: { url: `https://example.com/${characters}` } })
     // Two units of a text each, and four bytes.
-    await chat.send('😀'.repeat(16_400))
+    await send('😀'.repeat(16_400))
     await client.updateProfile({ bio: 'ä'.repeat(33_000) })
     await chat.send('good')
     await shows(chat, 'good', 'sent')
     await until(client, () => client.pendingCount === 0, 'nothing waits')
     assert.deepEqual(client.refusedChanges.map(({ error }) => error.code), ['line_too_long', 'line_too_long'])
     assert.equal(server.connections.length, 1)
-    await chat.send('😀'.repeat(16_000))
+    await send('😀'.repeat(16_000))
     await until(client, () => client.pendingCount === 0, 'sent')
     assert.equal(client.refusedChanges.length, 2)
   })
@@ -118,6 +119,92 @@ describe('Outbox', () => {
     await chat.discard(await shows(chat, 'lost', 'refused'))
     assert.equal(chat.messages.length, 3)
     assert.equal(client.refusedChanges.length, 0)
+  })
+
+  test('a refused message is edited, and sent as edited', async (t) => {
+    const { server, client } = script(t)
+    const chat = await signIn(client)
+    const stored = accept(server)
+    const send = server.methods['messages.send']
+    server.methods['messages.send'] = () => { throw { code: 'invalid_params', field: 'content', retryable: false } }
+    const id = await chat.send('bad', { data: { a: 1 } })
+    const refused = await shows(chat, 'bad', 'refused')
+    server.methods['messages.send'] = send
+    await chat.edit(refused, 'good', { mentions: [ben] })
+    const sent = await shows(chat, 'good', 'sent')
+    assert.deepEqual([sent.id, stored.size, client.refusedChanges.length], [id, 1, 0])
+    const { content, mentions, data } = server.calls('messages.send').at(-1)
+    assert.deepEqual([content, mentions, data], ['good', [ben], { a: 1 }])
+  })
+
+  test('a message that was written offline is edited until it is sent, also after a reload', async (t) => {
+    const storage = memoryStorage()
+    const { server, client } = script(t, { storage })
+    const chat = await signIn(client)
+    server.isReachable = false
+    server.connection.end()
+    await until(client, () => client.state.name === 'offline', 'offline')
+    await chat.send('Helo')
+    await chat.edit(await shows(chat, 'Helo', 'queued'), 'Hallo')
+    assert.equal(client.conversations[0].last_message_content, 'Hallo')
+    await assert.rejects(chat.edit(chat.messages.at(-1), ''), { code: 'invalid_params', field: 'content' })
+    await client.close()
+
+    const again = connectTo(t, server, { storage })
+    const chatAgain = again.chat(direct)
+    // It needs no connection, nor one that is being opened.
+    again.disconnect()
+    await chatAgain.load()
+    await chatAgain.edit(await shows(chatAgain, 'Hallo', 'queued'), 'Hello')
+    const stored = accept(server)
+    server.isReachable = true
+    again.connect()
+    await shows(chatAgain, 'Hello', 'sent')
+    assert.deepEqual([...stored.values()].map(({ content }) => content), ['Hello'])
+    assert.equal(server.calls('messages.edit').length, 0)
+  })
+
+  test('a message that is being sent, or may have been, is not edited', async (t) => {
+    const storage = memoryStorage()
+    const { server, client } = script(t, { storage })
+    const chat = await signIn(client)
+    server.methods['messages.send'] = () => new Promise(() => {})
+    await chat.send('in flight')
+    await until(server, () => server.calls('messages.send').length === 1, 'the request')
+    await assert.rejects(chat.edit(chat.messages.at(-1), 'changed'), { code: 'not_found' })
+    server.isReachable = false
+    server.connection.end()
+    await until(client, () => client.state.name === 'offline', 'offline')
+    await assert.rejects(chat.edit(chat.messages.at(-1), 'changed'), { code: 'not_found' })
+    await chat.send('written offline')
+    server.isReachable = true
+    client.connect()
+    await until(server, () => server.calls('messages.send').length === 2, 'the first again')
+    const { content } = server.calls('messages.send').at(-1)
+    assert.equal(content, 'in flight')
+    // The second one waits for the first, so the server cannot have it.
+    await chat.edit(chat.messages.at(-1), 'edited')
+    accept(server)
+    server.connection.end()
+    await until(client, () => client.state.name === 'offline', 'offline')
+    client.connect()
+    await shows(chat, 'edited', 'sent')
+    assert.equal(chat.messages.at(-2).content, 'in flight')
+  })
+
+  test('a message with a file that is being uploaded is not edited', async (t) => {
+    const { server, client } = script(t)
+    const chat = await signIn(client)
+    server.isReachable = false
+    server.connection.end()
+    await until(client, () => client.state.name === 'offline', 'offline')
+    await chat.sendFiles([new File(['text'], 'note.txt', { type: 'text/plain' })], { content: 'Helo' })
+    await chat.edit(await shows(chat, 'Helo', 'queued'), 'Hello')
+    server.methods['media.create'] = () => new Promise(() => {})
+    server.isReachable = true
+    client.connect()
+    await until(server, () => server.calls('media.create').length === 1, 'the upload')
+    await assert.rejects(chat.edit(await shows(chat, 'Hello', 'queued'), 'changed'), { code: 'not_found' })
   })
 
   test('a refused edit shows the content that the server has', async (t) => {

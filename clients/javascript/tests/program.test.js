@@ -231,7 +231,7 @@ describe('The client program', () => {
 
   test('shows, retries and discards what the server refused', async (t) => {
     const { programs: [alice], conversation } = await startTwo(t)
-    await alice.do('send', { conversation, text: 'x'.repeat(8001) })
+    await alice.do('send', { conversation, text: 'a NUL: \0' })
     await alice.do('updateProfile', { fields: { bio: 'x'.repeat(100_000) } })
     const isRefused = ({ pending, refused }) => pending === 0 && refused.length === 2
     const { refused, conversations: [{ messages: [message] }] } = await alice.shows(isRefused)

@@ -230,6 +230,28 @@ describe('Sync', () => {
     assert.equal(client.conversations[0].last_message_event, undefined)
   })
 
+  test('a conversation has the kind of its newest message, as far as known', async (t) => {
+    const { server, client } = script(t)
+    const chat = await signIn(client)
+    const shown = () => [chat.conversation.last_message_kind, chat.conversation.last_message_content]
+    assert.deepEqual(shown(), ['text', 'message 3'])
+    const photo = message(direct, 4, ben, { kind: 'image', content: '' })
+    await push(server, client, { messages: [photo] }, '2')
+    await push(server, client, { conversations: [conversation(direct, [ann, ben], { last_seq: 4, version: 3 })] }, '3')
+    assert.equal(chat.conversation.last_message_kind, 'image')
+    await push(server, client, { messages: [{ ...photo, content: null, version: 2 }] }, '4')
+    assert.deepEqual(shown(), ['image', null])
+    server.methods['messages.send'] = () => new Promise(() => {})
+    await chat.send('', { kind: 'custom', data: { poll: [] } })
+    assert.deepEqual(shown(), ['custom', ''])
+    await chat.discard(chat.messages.at(-1))
+    assert.deepEqual(shown(), ['image', null])
+    // The device does not have that message yet.
+    const later = { last_seq: 5, version: 4, last_message_content: 'later' }
+    await push(server, client, { conversations: [conversation(direct, [ann, ben], later)] }, '5')
+    assert.deepEqual(shown(), [undefined, 'later'])
+  })
+
   test('1,000 changes are one notification', async (t) => {
     const { server, client } = script(t)
     const chat = await signIn(client)

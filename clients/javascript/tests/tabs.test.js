@@ -41,6 +41,19 @@ describe('Tabs', () => {
     assert.equal(server.calls('messages.send').length, 1)
   })
 
+  test('another tab edits a refused message, and none that is being sent', async (t) => {
+    const { server, followerChat } = await twoTabs(t)
+    server.methods['messages.send'] = () => { throw { code: 'invalid_params', retryable: false } }
+    await followerChat.send('bad')
+    const refused = await shows(followerChat, 'bad', 'refused')
+    server.methods['messages.send'] = () => new Promise(() => {})
+    await followerChat.edit(refused, 'good')
+    const queued = await shows(followerChat, 'good', 'queued')
+    await until(server, () => server.calls('messages.send').length === 2, 'the request')
+    assert.equal(server.calls('messages.send').at(-1).content, 'good')
+    await assert.rejects(followerChat.edit(queued, 'changed'), { code: 'not_found' })
+  })
+
   test('another tab calls methods, with the results stored', async (t) => {
     const { server, follower } = await twoTabs(t)
     server.methods['conversations.open'] = () => ({ ...conversation(group, [ann, ben]), profiles: [profile(ben)] })

@@ -1,0 +1,51 @@
+/**
+ * Returns a file as the picture of a message: at most 2,048 pixels long. A photograph is always drawn again, which
+ * removes where it was taken. Where there is no canvas, as in Node, the file is taken as it is.
+ *
+ * @param {Blob} file
+ * @returns {Promise<Picture>}
+ * @throws {PostlineError} `invalid_params` if the browser cannot read the file.
+ */
+export function messagePicture(file: Blob): Promise<Picture>;
+/**
+ * Returns the middle square of a file as an avatar, at most 512 pixels wide.
+ *
+ * @param {Blob} file
+ * @returns {Promise<Picture>}
+ * @throws {PostlineError} `invalid_params` if the browser cannot read the file.
+ */
+export function avatarPicture(file: Blob): Promise<Picture>;
+/**
+ * Draws what is shown by an element, such as a frame of a video, as a picture of at most 1,024 pixels.
+ *
+ * @param {HTMLVideoElement} element
+ * @param {number} width
+ * @param {number} height
+ */
+export function drawn(element: HTMLVideoElement, width: number, height: number): Promise<Picture>;
+export function canDraw(): boolean;
+/**
+ * Returns the first bytes of a file as characters.
+ *
+ * @param {Blob} file
+ */
+export function firstBytes(file: Blob): Promise<string>;
+/**
+ * A file to upload: `type` is a type that the server accepts. Of a video or an audio `duration_ms` and `waveform` are
+ * shown to the receivers, and `preview` is a picture to show before the file.
+ */
+export type Picture = {
+    blob: Blob;
+    type: string;
+    width?: number;
+    height?: number;
+    name?: string;
+    duration_ms?: number;
+    waveform?: string;
+    preview?: {
+        blob: Blob;
+        type: string;
+        width?: number;
+        height?: number;
+    };
+};
