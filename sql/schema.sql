@@ -3807,7 +3807,7 @@ begin
         update app.media_removals r set due_at = pg_catalog.clock_timestamp() + interval '1 minute'
          where (r.id, r.purpose) in (
                 select d.id, d.purpose from app.media_removals d where d.due_at <= pg_catalog.clock_timestamp()
-                 order by d.due_at limit most for update skip locked)
+                 order by d.is_stored desc, d.due_at limit most for update skip locked)
         returning r.id, r.purpose;
 end
 $$;
@@ -6835,10 +6835,11 @@ CREATE FUNCTION app.queue_removal() RETURNS trigger
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
-    insert into app.media_removals (id, purpose, due_at)
+    insert into app.media_removals (id, purpose, due_at, is_stored)
     values (old.id, old.purpose,
             case when old.stored_at is null then greatest(pg_catalog.now(), app.last_upload(old.created_at))
-                 else pg_catalog.now() end)
+                 else pg_catalog.now() end,
+            old.stored_at is not null)
     on conflict do nothing;
     return null;
 end
@@ -11213,7 +11214,8 @@ CREATE VIEW app.me_objects WITH (security_invoker='true') AS
 CREATE TABLE app.media_removals (
     id uuid NOT NULL,
     purpose text NOT NULL,
-    due_at timestamp with time zone NOT NULL
+    due_at timestamp with time zone NOT NULL,
+    is_stored boolean DEFAULT false NOT NULL
 );
 
 CREATE VIEW app.sender_objects WITH (security_invoker='true') AS
@@ -11575,7 +11577,7 @@ CREATE INDEX mails_due_at ON app.mails USING btree (due_at) WHERE (due_at IS NOT
 
 CREATE INDEX mails_user_id ON app.mails USING btree (user_id);
 
-CREATE INDEX media_removals_due_at ON app.media_removals USING btree (due_at);
+CREATE INDEX media_removals_is_stored_due_at ON app.media_removals USING btree (is_stored DESC, due_at);
 
 CREATE INDEX merged_guests_account_id ON app.merged_guests USING btree (account_id);
 
@@ -11637,7 +11639,7 @@ CREATE INDEX delivered_marks_changed_xid ON public.delivered_marks USING btree (
 
 CREATE INDEX media_conversation_id ON public.media USING btree (conversation_id) WHERE (conversation_id IS NOT NULL);
 
-CREATE INDEX media_owner_id ON public.media USING btree (owner_id);
+CREATE INDEX media_owner_id ON public.media USING btree (owner_id) INCLUDE (bytes, removed_at);
 
 CREATE INDEX media_unused ON public.media USING btree (created_at) WHERE (used_at IS NULL);
 

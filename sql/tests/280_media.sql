@@ -209,6 +209,18 @@ insert into tests.ids select 'late', tests.create('alice', '''avatar'', ''image/
 delete from public.media where id = tests.id('late');
 select is(tests.removals(), 'avatar later', 'a picture cannot be uploaded again after its removal');
 
+-- Removals of stored files do not wait for those of addresses that were never used.
+delete from app.media_removals;
+insert into app.media_removals (id, purpose, due_at)
+select gen_random_uuid(), 'avatar', now() - interval '1 hour' from generate_series(1, 5);
+insert into app.media_removals (id, purpose, due_at, is_stored)
+values (tests.id('alice'), 'avatar', now() - interval '1 second', true);
+select tests.authenticate_as('postline_feed');
+select is((select array_agg(c.id) from app.claim_removals(1) c), array[tests.id('alice')],
+    'claims a stored file before older removals');
+select tests.owner();
+delete from app.media_removals;
+
 -- Bounds.
 select tests.create('alice', '''avatar'', ''image/png'', 1');
 select is(tests.attempt('alice', 'select api.create_media(''avatar'', ''image/png'', 1073741824)'), 'PL007',

@@ -9,8 +9,10 @@ struct MediaSweeper: Sendable {
     let database: Database
     let logger: Logger
 
-    /// The number of files removed at a time.
+    /// The number of removals that are claimed at a time.
     private static let most = 100
+    /// The number of removals in progress. Each takes a connection to the store, which also checks uploads.
+    private static let width = 4
 
     /// Runs until it is cancelled.
     func run() async {
@@ -34,22 +36,17 @@ struct MediaSweeper: Sendable {
 
     private func removeDue() async throws -> Int {
         let rows = try await database.rows(Self.claimRemovals, ["\(Self.most)"], as: .feed)
-        var removed: [(id: ID, purpose: String)] = []
-        for row in 0..<rows.count {
-            guard let id = rows.text(row, 0).flatMap({ ID($0) }), let purpose = rows.text(row, 1) else { continue }
-            do {
-                if let purpose = MediaFile.Purpose(rawValue: purpose) {
-                    try await store.remove(id, purpose)
-                } else if purpose == Self.upload {
-                    try await store.removeUpload(id)
-                } else {
-                    continue
-                }
-                removed.append((id, purpose))
-            } catch {
-                // The removal is due again in a minute.
-                logger.warning("cannot remove a file; retrying", metadata: ["id": "\(id)", "error": "\(error)"])
+        let removals = (0..<rows.count).compactMap { row -> Removal? in
+            guard let id = rows.text(row, 0).flatMap({ ID($0) }), let purpose = rows.text(row, 1) else { return nil }
+            return (id, purpose)
+        }
+        var removed: [Removal] = []
+        await withTaskGroup(of: Removal?.self) { group in
+            for (index, removal) in removals.enumerated() {
+                if index >= Self.width, let ended = await group.next() { removed += [ended].compactMap(\.self) }
+                group.addTask { await remove(removal) ? removal : nil }
             }
+            for await ended in group { removed += [ended].compactMap(\.self) }
         }
         if !removed.isEmpty {
             _ = try await database.rows(
@@ -57,6 +54,25 @@ struct MediaSweeper: Sendable {
                 [removed.plainArrayLiteral { $0.id }, removed.plainArrayLiteral { $0.purpose }], as: .feed)
         }
         return rows.count
+    }
+
+    private typealias Removal = (id: ID, purpose: String)
+
+    /// Removes the bytes. Returns false if the removal must be repeated: it is due again in a minute.
+    private func remove(_ removal: Removal) async -> Bool {
+        do {
+            if let purpose = MediaFile.Purpose(rawValue: removal.purpose) {
+                try await store.remove(removal.id, purpose)
+            } else if removal.purpose == Self.upload {
+                try await store.removeUpload(removal.id)
+            } else {
+                return false
+            }
+            return true
+        } catch {
+            logger.warning("cannot remove a file; retrying", metadata: ["id": "\(removal.id)", "error": "\(error)"])
+            return false
+        }
     }
 
     /// Instead of a purpose: a later upload to the address.

@@ -236,10 +236,11 @@ create or replace trigger follow_avatar after update of avatar_url, is_deleted o
 create or replace function app.queue_removal() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-    insert into app.media_removals (id, purpose, due_at)
+    insert into app.media_removals (id, purpose, due_at, is_stored)
     values (old.id, old.purpose,
             case when old.stored_at is null then greatest(pg_catalog.now(), app.last_upload(old.created_at))
-                 else pg_catalog.now() end)
+                 else pg_catalog.now() end,
+            old.stored_at is not null)
     on conflict do nothing;
     return null;
 end
@@ -250,8 +251,8 @@ create or replace trigger queue_removed after update on public.media
     for each row when (new.removed_at is not null and old.removed_at is null) execute function app.queue_removal();
 
 -- Deletes files that were unused for a day, other than those of scheduled messages, and claims at most `most` due
--- removals from the store: a file by its purpose, or `upload` for later uploads to its address. Each is due again in
--- a minute, until app.complete_removals.
+-- removals from the store: a file by its purpose, or `upload` for later uploads to its address. Stored files come
+-- first. Each is due again in a minute, until app.complete_removals.
 create or replace function app.claim_removals(most integer) returns table (id uuid, purpose text)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
 begin
@@ -265,7 +266,7 @@ begin
         update app.media_removals r set due_at = pg_catalog.clock_timestamp() + interval '1 minute'
          where (r.id, r.purpose) in (
                 select d.id, d.purpose from app.media_removals d where d.due_at <= pg_catalog.clock_timestamp()
-                 order by d.due_at limit most for update skip locked)
+                 order by d.is_stored desc, d.due_at limit most for update skip locked)
         returning r.id, r.purpose;
 end
 $$;
