@@ -28,6 +28,10 @@ package final class MessagingService: Service, SessionFactory {
     /// Limits the batches whose answers are collected at a time. A client's further batches wait, so that its partial
     /// answers do not fill the memory. The pool runs no more of its requests at a time either.
     package let batches: ConcurrencyLimiter
+
+    /// Limits the checks of uploads at a time: an S3 store reads the whole file. The rest of the connections to it is
+    /// left to removals.
+    package let fileChecks: ConcurrencyLimiter
     let feed: Feed
     let sendBatcher: SendBatcher
 
@@ -188,6 +192,9 @@ package final class MessagingService: Service, SessionFactory {
             width: max(2, System.coreCount),
             groupShare: configuration.rates == nil ? nil : max(1, System.coreCount / 2), on: pool.reactor)
         batches = ConcurrencyLimiter(share: configuration.rates == nil ? nil : 2, on: pool.reactor)
+        fileChecks = ConcurrencyLimiter(
+            width: 4, share: configuration.rates == nil ? nil : 1, groupShare: configuration.rates == nil ? nil : 2,
+            on: pool.reactor)
         feed = Feed(
             settings: .init(
                 url: configuration.listenDatabaseURL, standbyURL: configuration.standbyDatabaseURL,

@@ -159,12 +159,9 @@ extension ConnectionSession {
             case .string(let text)? = waiting["mime_type"], let type = MediaType(rawValue: text),
             case .number(let number)? = waiting["bytes"], let bytes = number.integer
         else { return address }
-        let verdict: MediaCheckResult
-        do {
-            verdict = try await store.accept(MediaFile(id: id, purpose: purpose, type: type, bytes: Int(bytes)))
-        } catch {
-            service.logger.warning("the media store cannot be reached", metadata: ["error": "\(error)"])
-            throw ProtocolError(.unavailable, "The media store cannot be reached now. Try again.")
+        let file = MediaFile(id: id, purpose: purpose, type: type, bytes: Int(bytes))
+        let verdict = try await service.fileChecks.run(for: owner) { [service] () throws(ProtocolError) in
+            try await Self.check(file, in: store, logger: service.logger)
         }
         switch verdict {
         case .stored:
@@ -173,6 +170,21 @@ extension ConnectionSession {
             return address
         case .missing: throw .invalid(field, "was not uploaded yet: PUT its bytes to the url from media.create")
         case .mismatch(let why): throw .invalid(field, why)
+        }
+    }
+}
+
+extension ConnectionSession {
+    /// Checks an uploaded file on a thread that is neither the database's nor a connection's.
+    @concurrent
+    private static func check(
+        _ file: MediaFile, in store: any MediaStore, logger: Logger
+    ) async throws(ProtocolError) -> MediaCheckResult {
+        do {
+            return try await store.accept(file)
+        } catch {
+            logger.warning("the media store cannot be reached", metadata: ["error": "\(error)"])
+            throw ProtocolError(.unavailable, "The media store cannot be reached now. Try again.")
         }
     }
 }

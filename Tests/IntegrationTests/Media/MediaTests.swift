@@ -257,6 +257,45 @@ struct MediaTests {
         }
     }
 
+    @Test("checks one upload of a user at a time, and two of an address")
+    func checks() async throws {
+        try await withPictures(NodeSettings(rates: .withoutRefill)) { node, _ in
+            let (alice, bob, carol) = (
+                try await node.signedIn(.alice), try await node.signedIn(.bob), try await node.signedIn(.carol)
+            )
+            func send(_ client: TestClient, in room: String) async throws -> JSON {
+                let id = try await client.upload(.message, in: room)
+                return try await client.call(
+                    "messages.send",
+                    ["conversation_id": .string(room), "kind": "image", "attachment": ["media_id": .string(id)]])
+            }
+            func hold(_ person: Person) async throws -> (end: AsyncStream<Void>.Continuation, Task<Void, any Error>) {
+                let (begun, end) = (AsyncStream.makeStream(of: Void.self), AsyncStream.makeStream(of: Void.self))
+                // It ends with the stream.
+                let task = Task {
+                    try await node.withFileCheck(by: person) {
+                        begun.continuation.finish()
+                        for await _ in end.stream {}
+                    }
+                }
+                for await _ in begun.stream {}
+                return (end.continuation, task)
+            }
+            let first = try await hold(.alice)
+            async let hers = send(alice, in: Room.aliceBob)
+            try await eventually("her check waits") { await node.waitingFileChecks == 1 }
+            _ = try await send(bob, in: Room.aliceBob)
+            let second = try await hold(.bob)
+            async let others = send(carol, in: Room.aliceCarol)
+            try await eventually("both checks wait") { await node.waitingFileChecks == 2 }
+            for (end, task) in [first, second] {
+                end.finish()
+                try await task.value
+            }
+            _ = try await (hers, others)
+        }
+    }
+
     @Test("removes unused pictures after a day")
     func orphans() async throws {
         try await withPictures { node, folder in

@@ -2,6 +2,7 @@ import Accounts
 import ChangeFeed
 import DatabaseAccess
 import Foundation
+import Foundations
 import Gateway
 import LineServer
 import Logging
@@ -10,6 +11,7 @@ import Media
 @testable import Messaging
 import Metering
 import Outbox
+import Postgres
 import ServiceLifecycle
 import Testing
 import WireProtocol
@@ -40,6 +42,18 @@ struct TestNode: Sendable {
     /// The number of batches over HTTP that wait for others of their user.
     var waitingBatches: Int {
         get async { await service.batches.waitingCount }
+    }
+
+    /// Runs a body in place of a check of an upload by a user at the loopback address.
+    func withFileCheck(by person: Person, _ body: @escaping @Sendable () async -> Void) async throws {
+        try await service.fileChecks.run(for: RequestOwner(person.id, in: .users(AddressKey("127.0.0.1")))) {
+            () async throws(ProtocolError) in await body()
+        }
+    }
+
+    /// The number of checks of uploads that wait for others.
+    var waitingFileChecks: Int {
+        get async { await service.fileChecks.waitingCount }
     }
 
     /// The HTTP port.
