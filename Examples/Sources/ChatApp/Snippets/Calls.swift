@@ -52,6 +52,7 @@ struct Calls {
         try await client.react(to: message, with: "👍")
         try await client.react(to: message, with: "👍", isSet: false)
         try await client.pin(message)
+        try await client.unpin(message)
     }
 
     func sendVoiceMessage(in chat: Chat, _ recording: URL, _ loudness: [UInt8]) async throws {
