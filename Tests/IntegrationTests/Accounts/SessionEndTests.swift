@@ -151,11 +151,7 @@ struct SessionEndTests {
                         .init(name: "password", value: .string(TestNode.password)),
                     ] + params)
                 async let refused: RemoteError? = late.refused(.invalidCredentials, "auth.login", login)
-                try await node.database.wait(
-                    for: """
-                        select count(*) from pg_stat_activity
-                         where datname = current_database() and wait_event_type = 'Lock' and query like '%\(what)%'
-                        """, toBe: "1")
+                try await node.database.wait(for: TestDatabase.lockWaiters(what), toBe: "1")
                 _ = try await holder.execute(
                     """
                     update auth.users set encrypted_password = encrypted_password || '!' where id = '\(Person.alice.id)';
@@ -238,14 +234,9 @@ struct SessionEndTests {
                     let alice = try await node.connect()
                     async let tokens = alice.logIn(Person.alice.email)
                     // The sign-in waits until the polls for ended sessions begin.
-                    func waiting(_ statements: String) -> String {
-                        """
-                        select count(*) from pg_stat_activity
-                         where datname = current_database() and wait_event_type = 'Lock' and query ~ '\(statements)'
-                        """
-                    }
-                    try await database.wait(for: waiting("ended_sessions|open_session"), toBe: "2")
-                    #expect(try await database.value(waiting("ended_sessions")) == "2")
+                    try await database.wait(
+                        for: TestDatabase.lockWaiters("ended_sessions|open_session"), toBe: "2")
+                    #expect(try await database.value(TestDatabase.lockWaiters("ended_sessions")) == "2")
                     _ = try await holder.execute("commit")
                     _ = try await tokens
                     try await database.psql(

@@ -116,7 +116,7 @@ struct MessageDetailsTests {
                 let holder = try await node.database.connect()
                 _ = try await holder.execute("begin; select from public.reaction_counts \(place) for update")
                 func waiters(_ count: Int) async throws {
-                    try await node.database.wait(for: FairnessTests.lockWaiters, toBe: "\(count)")
+                    try await node.database.wait(for: TestDatabase.lockWaiters(), toBe: "\(count)")
                 }
                 async let reacted = alice.call("messages.react", params(emoji, isSet))
                 try await waiters(1)

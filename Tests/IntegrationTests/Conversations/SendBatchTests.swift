@@ -76,9 +76,7 @@ struct SendBatchTests {
                 for (number, sender) in senders.enumerated() {
                     group.addTask { try await sender.send("late \(number)", to: Room.aliceBob) }
                 }
-                let waiting = """
-                    select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
-                    """
+                let waiting = TestDatabase.lockWaiters()
                 try await node.database.wait(for: waiting, toBe: "2")
                 for number in 1...20 {
                     try await carol.send("meanwhile \(number)", to: Room.aliceCarol)

@@ -12,10 +12,6 @@ import WireProtocol
 /// The limits of one user's effect on others.
 @Suite("Fairness between users", .timeLimit(.minutes(20)))
 struct FairnessTests {
-    static let lockWaiters = """
-        select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
-        """
-
     /// Limits that apply, but that the test's requests do not reach.
     private static var rates: Rates {
         var rates = Rates()
@@ -61,7 +57,7 @@ struct FairnessTests {
                             ])
                     }
                 }
-                try await node.database.wait(for: Self.lockWaiters, toBe: "2")
+                try await node.database.wait(for: TestDatabase.lockWaiters(), toBe: "2")
                 let carol = try await node.signedIn(.carol)
                 for number in 1...20 {
                     try await carol.send("meanwhile \(number)", to: Room.aliceCarol)
@@ -195,7 +191,7 @@ struct FairnessTests {
                     let client = try await node.signedIn(person)
                     group.addTask { try await client.call("me.update", ["bio": "waits"]) }
                 }
-                try await node.database.wait(for: Self.lockWaiters, toBe: "4")
+                try await node.database.wait(for: TestDatabase.lockWaiters(), toBe: "4")
                 for person in [Person.alice, .bob] {
                     let client = try await node.signedIn(person)
                     group.addTask { try await client.call("sync.open", ["live": false]) }
@@ -218,7 +214,7 @@ struct FairnessTests {
             _ = try await program.execute("begin; lock table public.user_profiles")
             try await withThrowingTaskGroup(of: JSON.self) { group in
                 for client in clients { group.addTask { try await client.call("sync.open", ["live": false]) } }
-                try await node.database.wait(for: Self.lockWaiters, toBe: "2")
+                try await node.database.wait(for: TestDatabase.lockWaiters(), toBe: "2")
                 try await eventually("two to wait") { await node.waitingSyncs == 2 }
                 _ = try await program.execute("commit")
                 try await group.waitForAll()

@@ -63,6 +63,14 @@ struct TestDatabase: Sendable {
         and (query ilike 'listen %' or query like '%pg_listening_channels%')
         """
 
+    /// Returns a query for the number of statements that wait for a lock, of those that match a regular expression.
+    static func lockWaiters(_ pattern: String = "") -> String {
+        """
+        select count(*) from pg_stat_activity
+         where datname = current_database() and wait_event_type = 'Lock' and query ~ '\(pattern)'
+        """
+    }
+
     /// Runs statements as the superuser, like `psql`, without suppressing notifications.
     func psql(_ sql: String) async throws {
         try await Self.execute(sql, at: adminURL)

@@ -48,7 +48,7 @@ struct HTTPBatchTests {
             try await withThrowingTaskGroup(of: TestHTTPResponse.self) { group in
                 let port = node.httpPort
                 for _ in 1...2 { group.addTask { try await .call("rpc", edit, token: own, port: port) } }
-                try await node.database.wait(for: FairnessTests.lockWaiters, toBe: "2")
+                try await node.database.wait(for: TestDatabase.lockWaiters(), toBe: "2")
                 group.addTask { try await .call("rpc", other, token: own, port: port) }
                 try await eventually("a batch waits") { await node.waitingBatches == 1 }
                 // Those of other users do not.
