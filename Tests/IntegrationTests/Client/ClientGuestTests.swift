@@ -112,15 +112,7 @@ struct ClientGuestTests {
                 try await chat.send("waits")
                 try await device.client.react(to: try #require(chat.messages.first), with: "👍", isSet: true)
                 if isServerDown { node = try await ServeProcess.start(database, port: port) }
-                try await eventually("the sign-in") {
-                    do {
-                        try await device.client.signIn(email: Person.alice.email, password: "postline-dev")
-                        return true
-                    } catch let error as PostlineError where error.isRetryable {
-                        return false
-                    }
-                }
-                try await device.waitUntilLive()
+                try await device.signIn(.alice)
                 let account = try await device.client.loadedChat(with: .aliceBob)
                 try await device.waitUntil("both messages") { _ in
                     account.contents.suffix(2) == ["sent", "waits"]

@@ -363,7 +363,7 @@ struct MediaTests {
     func marks() async throws {  // A6
         try await PictureFolder.with { folder in
             let store = try folder.store()
-            let picture = MediaFile(id: .random(), purpose: .avatar, type: .png, bytes: 10)
+            let picture = Self.file(10)
             func receive(until expires: Date) throws -> IncomingFile {
                 let incoming = try store.receive(picture, from: AddressKey("192.0.2.1"), until: expires)
                 try incoming.write(ByteBuffer(bytes: IntegrationTests.picture(bytes: 10)))
@@ -388,7 +388,7 @@ struct MediaTests {
     func failedLink() async throws {
         try await PictureFolder.with { folder in
             let store = try folder.store()
-            let picture = MediaFile(id: .random(), purpose: .avatar, type: .png, bytes: 10)
+            let picture = Self.file(10)
             func receive() throws -> IncomingFile {
                 let incoming = try store.receive(picture, from: AddressKey("192.0.2.1"), until: Date() + 60)
                 try incoming.write(ByteBuffer(bytes: IntegrationTests.picture(bytes: 10)))
@@ -411,9 +411,7 @@ struct MediaTests {
             func receive(_ id: ID, _ bytes: Int, from client: String = ID.random().description) throws
                 -> IncomingFile
             {
-                try store.receive(
-                    MediaFile(id: id, purpose: .avatar, type: .png, bytes: bytes), from: AddressKey(client),
-                    until: Date() + 60)
+                try store.receive(Self.file(bytes, id: id), from: client)
             }
             let id = ID.random()
             let first = try receive(id, 600)
@@ -445,9 +443,7 @@ struct MediaTests {
             let time = Mutex(ContinuousClock.now)
             let store = try folder.store(maxIncomingBytes: 1_000_000, now: { time.withLock { $0 } })
             func receive(_ bytes: Int, from client: String) throws -> IncomingFile {
-                try store.receive(
-                    MediaFile(id: .random(), purpose: .avatar, type: .png, bytes: bytes), from: AddressKey(client),
-                    until: Date() + 60)
+                try store.receive(Self.file(bytes), from: client)
             }
             let held = try (1...4).map { client in
                 try [125_000, 125_000].map { try receive($0, from: "192.0.2.\(client)") }
@@ -486,9 +482,7 @@ struct MediaTests {
             let time = Mutex(ContinuousClock.now)
             let store = try folder.store(maxIncomingBytes: 1_000_000, now: { time.withLock { $0 } })
             func receive(_ bytes: Int, from client: String) throws -> IncomingFile {
-                try store.receive(
-                    MediaFile(id: .random(), purpose: .avatar, type: .png, bytes: bytes), from: AddressKey(client),
-                    until: Date() + 60)
+                try store.receive(Self.file(bytes), from: client)
             }
             let slow = try receive(500_000, from: "192.0.2.1")
             let fast = try receive(500_000, from: "192.0.2.2")
@@ -536,18 +530,15 @@ struct MediaTests {
         try await PictureFolder.with { folder in
             let time = Mutex(ContinuousClock.now)
             let store = try folder.store(maxIncomingBytes: 2_000, now: { time.withLock { $0 } })
-            func receive(_ file: MediaFile, from client: String) throws -> IncomingFile {
-                try store.receive(file, from: AddressKey(client), until: Date() + 60)
-            }
-            let files = (1...3).map { _ in MediaFile(id: .random(), purpose: .avatar, type: .png, bytes: 1_000) }
-            let complete = try receive(files[0], from: "192.0.2.1")
-            let partial = try receive(files[1], from: "192.0.2.2")
+            let files = (1...3).map { _ in Self.file(1_000) }
+            let complete = try store.receive(files[0], from: "192.0.2.1")
+            let partial = try store.receive(files[1], from: "192.0.2.2")
             try complete.write(ByteBuffer(bytes: picture()))
             try partial.write(ByteBuffer(bytes: picture().dropLast()))
             time.withLock { $0 += .seconds(10) }
             // The client sends the file again, or others need the place, before the node has moved the file.
-            #expect(throws: UploadRefusal.inProgress) { try receive(files[0], from: "192.0.2.1") }
-            let other = try receive(files[2], from: "192.0.2.3")
+            #expect(throws: UploadRefusal.inProgress) { try store.receive(files[0], from: "192.0.2.1") }
+            let other = try store.receive(files[2], from: "192.0.2.3")
             #expect(partial.refusal != nil)
             #expect(throws: MediaError.self) { try partial.finish() }
             #expect(try complete.finish() == .stored)
@@ -573,7 +564,7 @@ struct MediaTests {
                         ["purpose": "avatar", "mime_type": "image/png", "bytes": .integer(bytes)])
                 }
             }
-            let picture = MediaFile(id: .random(), purpose: .avatar, type: .png, bytes: 10)
+            let picture = Self.file(10)
             for (free, isTaken) in [(0, true), (1, true), (1 << 60, false)] {
                 let store = try folder.store(minFreeBytes: free)
                 #expect(try await store.hasRoom(for: 10) == isTaken)
@@ -581,6 +572,10 @@ struct MediaTests {
                 #expect((incoming != nil) == isTaken)
             }
         }
+    }
+
+    private static func file(_ bytes: Int, id: ID = .random()) -> MediaFile {
+        MediaFile(id: id, purpose: .avatar, type: .png, bytes: bytes)
     }
 
     /// Announces an upload, which is accepted or refused for the rate limit.
@@ -641,5 +636,11 @@ struct MediaTests {
             let alice = try await node.signedIn(.alice)
             try await promise(alice, 100_000, isRefused: false)
         }
+    }
+}
+
+extension FolderStore {
+    fileprivate func receive(_ file: MediaFile, from client: String) throws -> IncomingFile {
+        try receive(file, from: AddressKey(client), until: Date() + 60)
     }
 }
