@@ -22,14 +22,14 @@ extension StoreWriter {
                 try advanceReceivedSeq(of: conversation.id, to: conversation.lastSeq)
             }
         }
-        let arrived = changes.messages.filter { message in
-            message.senderID != userID && before[message.conversationID].map { message.seq > $0 } == true
+        let new = changes.messages.filter { message in
+            before[message.conversationID].map { message.seq > $0 } == true
         }
+        let arrived = new.filter { $0.senderID != userID }
         var result = ReceivedMessages()
         // A sync has at most the newest 100 messages of a conversation.
-        for (id, seq) in before where seq > 0 {
-            let first = changes.messages.lazy.filter { $0.conversationID == id && $0.seq > seq }.map(\.seq).min()
-            if let first, first > seq + 1 { result.skipped[id] = first - seq - 1 }
+        for (id, first) in Dictionary(new.map { ($0.conversationID, $0.seq) }, uniquingKeysWith: min) {
+            if let last = before[id], last > 0, first > last + 1 { result.skipped[id] = first - last - 1 }
         }
         guard !arrived.isEmpty else { return result }
         let me = try reader.me()
@@ -43,9 +43,9 @@ extension StoreWriter {
                         order by m.seq desc limit ?
                         """),
                 arguments: [id.rawValue, seqs.min(), seqs.max(), ClientEvents.capacity])
-            let new = Set(seqs)
+            let seqs = Set(seqs)
             received += try reader.messages(rows.reversed(), in: id, withUnsent: false, me: me).filter {
-                !$0.isMine && $0.seq.map(new.contains) == true
+                !$0.isMine && $0.seq.map(seqs.contains) == true
             }
         }
         result.messages = Array(received.sorted { $0.createdAt < $1.createdAt }.suffix(ClientEvents.capacity))
