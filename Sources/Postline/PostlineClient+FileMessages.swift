@@ -66,12 +66,7 @@ extension PostlineClient {
     ) async throws(PostlineError) -> Message.ID {
         let store = try currentStore()
         // The server would refuse it only after the upload.
-        guard text.unicodeScalars.count <= 8_000 else {
-            throw PostlineError(
-                .invalidParams,
-                "\"text\" must have at most 8,000 characters (got \(text.unicodeScalars.count)): make it shorter.",
-                field: "text")
-        }
+        try MessageDetails.check(text, mayBeEmpty: true, field: "text")
         let checked = try await CheckedAttachment.checking(attachments, limits: fileLimits, field: field)
         var params = try details.params(text, in: conversationID, attachments: checked.map(\.attachment))
         // They are added once they are uploaded.

@@ -70,12 +70,15 @@ public struct MessageDetails: Sendable, Hashable {
     /// Checks a text by the server's rule, so that the user can correct it before it is in the outbox.
     ///
     /// - Throws: ``PostlineError``, `invalid_params`.
-    static func check(_ content: String, mayBeEmpty: Bool) throws(PostlineError) {
-        let count = content.unicodeScalars.count
-        guard count <= 8_000, count > 0 || mayBeEmpty else {
+    static func check(_ text: String, mayBeEmpty: Bool, field: String = "content") throws(PostlineError) {
+        let count = text.unicodeScalars.count
+        guard count <= 8_000 else {
             throw PostlineError(
-                .invalidParams,
-                "\"content\" must be \(mayBeEmpty ? 0 : 1) to 8000 characters long (got \(count)).", field: "content")
+                .invalidParams, "\"\(field)\" must have at most 8,000 characters (got \(count)): make it shorter.",
+                field: field)
+        }
+        guard count > 0 || mayBeEmpty else {
+            throw PostlineError(.invalidParams, "\"\(field)\" must not be empty.", field: field)
         }
     }
 
