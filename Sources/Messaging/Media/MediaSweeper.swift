@@ -43,10 +43,10 @@ struct MediaSweeper: Sendable {
         var removed: [Removal] = []
         await withTaskGroup(of: Removal?.self) { group in
             for (index, removal) in removals.enumerated() {
-                if index >= Self.width, let ended = await group.next() { removed += [ended].compactMap(\.self) }
+                if index >= Self.width, case let ended?? = await group.next() { removed.append(ended) }
                 group.addTask { await remove(removal) ? removal : nil }
             }
-            for await ended in group { removed += [ended].compactMap(\.self) }
+            for await case let ended? in group { removed.append(ended) }
         }
         if !removed.isEmpty {
             _ = try await database.rows(

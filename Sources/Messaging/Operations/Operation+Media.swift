@@ -172,9 +172,7 @@ extension ConnectionSession {
         case .mismatch(let why): throw .invalid(field, why)
         }
     }
-}
 
-extension ConnectionSession {
     /// Checks an uploaded file on a thread that is neither the database's nor a connection's.
     @concurrent
     private static func check(
