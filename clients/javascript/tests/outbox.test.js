@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { memoryStorage } from '../src/index.js'
 import { isLive, shows, until } from './support/client.js'
-import { ann, ben, connectTo, direct, firstPage, script, signIn } from './support/scripted-client.js'
+import { ann, ben, connectTo, direct, firstPage, goOffline, script, signIn } from './support/scripted-client.js'
 import { changes, conversation, me, message } from './support/scripted-server.js'
 
 const other = 'c0000000-0000-4000-8000-000000000002'
@@ -24,9 +24,7 @@ describe('Outbox', () => {
     const storage = memoryStorage()
     const { server, client } = script(t, { storage })
     const chat = await signIn(client)
-    server.isReachable = false
-    server.connection.end()
-    await until(client, () => client.state.name === 'offline', 'offline')
+    await goOffline(server, client)
     for (const content of ['one', 'two', 'three']) await chat.send(content)
     assert.deepEqual(chat.messages.slice(3).map(({ content, delivery }) => [content, delivery]),
       [['one', 'queued'], ['two', 'queued'], ['three', 'queued']])
@@ -141,9 +139,7 @@ describe('Outbox', () => {
     const storage = memoryStorage()
     const { server, client } = script(t, { storage })
     const chat = await signIn(client)
-    server.isReachable = false
-    server.connection.end()
-    await until(client, () => client.state.name === 'offline', 'offline')
+    await goOffline(server, client)
     await chat.send('Helo')
     await chat.edit(await shows(chat, 'Helo', 'queued'), 'Hallo')
     assert.equal(client.conversations[0].last_message_content, 'Hallo')
@@ -172,9 +168,7 @@ describe('Outbox', () => {
     await chat.send('in flight')
     await until(server, () => server.calls('messages.send').length === 1, 'the request')
     await assert.rejects(chat.edit(chat.messages.at(-1), 'changed'), { code: 'not_found' })
-    server.isReachable = false
-    server.connection.end()
-    await until(client, () => client.state.name === 'offline', 'offline')
+    await goOffline(server, client)
     await assert.rejects(chat.edit(chat.messages.at(-1), 'changed'), { code: 'not_found' })
     await chat.send('written offline')
     server.isReachable = true
@@ -195,9 +189,7 @@ describe('Outbox', () => {
   test('a message with a file that is being uploaded is not edited', async (t) => {
     const { server, client } = script(t)
     const chat = await signIn(client)
-    server.isReachable = false
-    server.connection.end()
-    await until(client, () => client.state.name === 'offline', 'offline')
+    await goOffline(server, client)
     await chat.sendFiles([new File(['text'], 'note.txt', { type: 'text/plain' })], { content: 'Helo' })
     await chat.edit(await shows(chat, 'Helo', 'queued'), 'Hello')
     server.methods['media.create'] = () => new Promise(() => {})

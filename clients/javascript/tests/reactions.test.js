@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { memoryStorage } from '../src/index.js'
 import { isLive, until } from './support/client.js'
-import { ann, ben, connectTo, direct, firstPage, push, script, signIn } from './support/scripted-client.js'
+import { ann, ben, connectTo, direct, firstPage, goOffline, push, script, signIn } from './support/scripted-client.js'
 import { message, reactions } from './support/scripted-server.js'
 
 const thumbs = { counts: { '👍': 2 }, own: ['👍'] }
@@ -70,9 +70,7 @@ describe('Reactions', () => {
       reactions: [reactions(direct, 2, { counts: { '👍': 1 }, own: [] })],
     }))
     const chat = await signIn(client)
-    server.isReachable = false
-    server.connection.end()
-    await until(client, () => client.state.name === 'offline', 'offline')
+    await goOffline(server, client)
     await chat.react(chat.messages[1], '👍')
     await chat.react(chat.messages[1], '❤️')
     assert.deepEqual(chat.messages[1].reactions, { counts: { '👍': 2, '❤️': 1 }, own: ['👍', '❤️'] })

@@ -7,7 +7,7 @@ import { fileStorage } from '../node.js'
 import { memoryStorage } from '../src/index.js'
 import { isLive, shows, until } from './support/client.js'
 import { makeOlder } from './support/older-records.js'
-import { ann, ben, connectTo, direct, firstPage, push, script, signIn } from './support/scripted-client.js'
+import { ann, ben, connectTo, direct, firstPage, goOffline, push, script, signIn } from './support/scripted-client.js'
 import { changes, conversation, message, reactions } from './support/scripted-server.js'
 
 describe('A member\'s settings', () => {
@@ -21,9 +21,7 @@ describe('A member\'s settings', () => {
       stored = { ...stored, ...set }
       return conversation(conversation_id, [ann, ben], { last_seq: 3, ...stored })
     }
-    server.isReachable = false
-    server.connection.end()
-    await until(client, () => client.state.name === 'offline', 'offline')
+    await goOffline(server, client)
     await client.setConversation(direct, { is_marked_unread: true, is_archived: true })
     await client.setConversation(direct, { is_archived: false, is_pinned: true, is_marked_unread: undefined })
     assert.deepEqual(settings(client.conversations[0]), [true, false, true])

@@ -5,15 +5,13 @@ import { memoryStorage } from '../src/index.js'
 import { isLive, makeClient, makeUser, password, until } from './support/client.js'
 import { Cable } from './support/cable.js'
 import { startDevWorld } from './support/dev-world.js'
-import { ann, ben, connectTo, script, signIn } from './support/scripted-client.js'
+import { ann, ben, connectTo, goOffline, script, signIn } from './support/scripted-client.js'
 import { tokens } from './support/scripted-server.js'
 import { TabEnvironment } from './support/tab-environment.js'
 
 /** Ends the connection, and signs out once the client has noticed. */
 async function signOutOffline(server, client) {
-  server.isReachable = false
-  server.connection?.end()
-  await until(client, () => client.state.name === 'offline', 'offline')
+  await goOffline(server, client)
   await client.signOut()
   assert.equal(client.state.name, 'signed_out')
 }
@@ -45,6 +43,15 @@ function watched(storage = memoryStorage()) {
   }
 }
 
+/** Returns a client of Ann that has signed out without a connection, its server, and its storage. */
+async function signedOut(test) {
+  const storage = watched()
+  const { server, client } = script(test, { storage })
+  await signIn(client)
+  await signOutOffline(server, client)
+  return { storage, server, client }
+}
+
 /** The sessions that the device keeps to end them, the oldest first. */
 function kept({ settings }) {
   return [...settings].filter(([name]) => name.startsWith('ended/')).sort().map(([, value]) => value)
@@ -58,10 +65,7 @@ function logOuts(server, count) {
 
 describe('A sign-out without a connection', () => {
   test('ends the session at the server once it can be reached, and keeps only the tokens until then', async (t) => {
-    const storage = watched()
-    const { server, client } = script(t, { storage })
-    await signIn(client)
-    await signOutOffline(server, client)
+    const { storage, server, client } = await signedOut(t)
     const session = { url: 'ws://scripted/v1/line', accessToken: 'access-1', refreshToken: 'refresh-1' }
     assert.deepEqual([storage.settings.size, kept(storage)], [1, [session]])
     server.requests = []
@@ -75,10 +79,7 @@ describe('A sign-out without a connection', () => {
   })
 
   test('ends it after a reload, without a new sign-in', async (t) => {
-    const storage = watched()
-    const { server, client } = script(t, { storage })
-    await signIn(client)
-    await signOutOffline(server, client)
+    const { storage, server, client } = await signedOut(t)
     await client.close()
     server.isReachable = true
     const again = connectTo(t, server, { storage })
@@ -88,10 +89,7 @@ describe('A sign-out without a connection', () => {
   })
 
   test('ends it after another user has signed in, whose session stays', async (t) => {
-    const storage = watched()
-    const { server, client } = script(t, { storage })
-    await signIn(client)
-    await signOutOffline(server, client)
+    const { storage, server, client } = await signedOut(t)
     server.isReachable = true
     server.userID = ben
     server.methods['auth.login'] = () => tokens(ben, false, 7)
@@ -108,10 +106,7 @@ describe('A sign-out without a connection', () => {
   })
 
   test('renews an access token that has expired', async (t) => {
-    const storage = watched()
-    const { server, client } = script(t, { storage })
-    await signIn(client)
-    await signOutOffline(server, client)
+    const { server, client } = await signedOut(t)
     server.methods['session.authenticate'] = ({ access_token }) => {
       if (access_token === 'access-1') throw { code: 'token_expired', retryable: false }
       return { user_id: ann }
@@ -125,10 +120,7 @@ describe('A sign-out without a connection', () => {
 
   for (const code of ['session_revoked', 'invalid_token']) {
     test(`drops a session that the server answers with ${code}`, async (t) => {
-      const storage = watched()
-      const { server, client } = script(t, { storage })
-      await signIn(client)
-      await signOutOffline(server, client)
+      const { storage, server, client } = await signedOut(t)
       server.methods['session.authenticate'] = server.methods['auth.refresh'] = () => { throw { code } }
       server.isReachable = true
       client.connect()
@@ -138,10 +130,7 @@ describe('A sign-out without a connection', () => {
   }
 
   test('tries again after an error that may pass', async (t) => {
-    const storage = watched()
-    const { server, client } = script(t, { storage })
-    await signIn(client)
-    await signOutOffline(server, client)
+    const { storage, server, client } = await signedOut(t)
     server.methods['auth.logout'] = () => {
       delete server.methods['auth.logout']
       throw { code: 'unavailable', retryable: true }
@@ -153,10 +142,7 @@ describe('A sign-out without a connection', () => {
   })
 
   test('sends the tokens to no other server', async (t) => {
-    const storage = watched()
-    const { server, client } = script(t, { storage })
-    await signIn(client)
-    await signOutOffline(server, client)
+    const { storage, server, client } = await signedOut(t)
     await client.close()
     server.isReachable = true
     server.requests = []

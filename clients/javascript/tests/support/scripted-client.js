@@ -1,6 +1,6 @@
 import { PostlineClient } from '../../src/index.js'
 import { changes, conversation, me, message, profile, ScriptedServer } from './scripted-server.js'
-import { isLive } from './client.js'
+import { isLive, until } from './client.js'
 
 export const ann = 'a0000000-0000-4000-8000-000000000001'
 export const ben = 'b0000000-0000-4000-8000-000000000002'
@@ -37,6 +37,13 @@ export async function signIn(client) {
   const chat = client.chat(direct)
   await chat.load()
   return chat
+}
+
+/** Ends the connection and lets no other begin, and waits until the client has noticed. */
+export async function goOffline(server, client) {
+  server.isReachable = false
+  server.connection?.end()
+  await until(client, () => client.state.name === 'offline', 'offline')
 }
 
 /** Pushes changes, and waits until they are applied: a refresh comes after them. */
