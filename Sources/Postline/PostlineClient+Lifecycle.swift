@@ -84,7 +84,10 @@ extension PostlineClient {
             if state == .live { await reload() }
             if state == .live, case .failed = refreshState { refreshState = .idle }
             await enter(state)
-            if state == .live { connectionError = nil }
+            if state == .live {
+                connectionError = nil
+                endKeptSessions()
+            }
         case .connectionFailed(let error): connectionError = error
         case .typing(let notice): handleTyping(notice)
         case .uploading(let id, let progress): uploadProgress[id] = progress
@@ -157,6 +160,7 @@ extension PostlineClient {
     public func connect() throws(PostlineError) {
         if isChangingUser { return }
         isDisconnecting = false
+        endKeptSessions()
         guard engineTask == nil else { return }
         try convertingErrors { try restart() }
     }
@@ -185,11 +189,16 @@ extension PostlineClient {
         self.isInBackground = isInBackground
         connectSignal.signal()
         await engine?.setInBackground(isInBackground)
-        if !isInBackground { await showChangesOfProcesses() }
+        if isInBackground { return }
+        endKeptSessions()
+        await showChangesOfProcesses()
     }
 
     /// Connects without waiting for the back-off, or checks the current connection. Call it when the network changes.
-    public func networkChanged() { connectSignal.signal() }
+    public func networkChanged() {
+        connectSignal.signal()
+        logoutSignal.signal()
+    }
 
     func currentEngine() throws(PostlineError) -> SyncEngine {
         guard let engine else {

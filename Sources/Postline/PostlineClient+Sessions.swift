@@ -159,7 +159,8 @@ extension PostlineClient {
         try? await apply(changes, from: engine)
     }
 
-    /// Signs out, hides all data of the user and erases the tokens.
+    /// Signs out, hides all data of the user and erases the tokens. Without a connection it keeps the tokens, only to
+    /// end the session at the server as soon as that can be reached, also after the next launch.
     ///
     /// - Parameters:
     ///   - erasing: True to erase the user's data and unsent changes from the device. Otherwise they are shown again
@@ -174,15 +175,22 @@ extension PostlineClient {
         let keeper = engine?.keeper
         isSigningOut = true
         defer { isSigningOut = false }
+        var hasEnded = false
         if everywhere {
             _ = try await call("auth.logout", ["all": true], as: EmptyResult.self)
+            hasEnded = true
         } else if case .live = state, let engine {
-            // The server has 2 s to end the session. The tokens are erased in any case.
-            await withTaskGroup { group in
-                group.addTask { _ = try? await engine.call("auth.logout", [String: String](), as: EmptyResult.self) }
-                group.addTask { try? await Task.sleep(for: .seconds(2)) }
-                await group.next()
-                group.cancelAll()
+            // The server has 2 s to end the session.
+            hasEnded = await withTaskGroup { group in
+                group.addTask {
+                    (try? await engine.call("auth.logout", [String: String](), as: EmptyResult.self)) != nil
+                }
+                group.addTask {
+                    try? await Task.sleep(for: .seconds(2))
+                    return false
+                }
+                defer { group.cancelAll() }
+                return await group.next() == true
             }
         }
         await stop()
@@ -195,6 +203,9 @@ extension PostlineClient {
             try await locks.lockingSession {
                 try locks.lockingFolder {
                     if try isDeviceUser(userID) {
+                        if !hasEnded, let tokens = try TokenKeeper.load(userID, from: secrets) {
+                            try endedSessions.add(tokens)
+                        }
                         try secrets.erase(named: userID.rawValue)
                         try DeviceState.set(nil, in: folder)
                     }
@@ -204,6 +215,7 @@ extension PostlineClient {
                 }
             }
         }
+        if !hasEnded { endKeptSessions() }
     }
 
     /// The result of a sign-in.

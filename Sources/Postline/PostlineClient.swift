@@ -72,11 +72,15 @@ public final class PostlineClient {
     let typingSignal = AsyncSignal()
     /// Signals that a connection attempt is worthwhile.
     let connectSignal = AsyncSignal()
+    /// Signals that an attempt to end the kept sessions is worthwhile.
+    let logoutSignal = AsyncSignal()
+    /// The task that ends the kept sessions, or nil if none runs.
+    @ObservationIgnored var endingTask: Task<Void, Never>?
     /// The task that runs the engine. It must be cancelled when the engine is replaced.
     @ObservationIgnored var engineTask: Task<Void, Never>?
     /// Signals that the app has opened a chat, whose messages are to be read.
     @ObservationIgnored let chatOpened: AsyncStream<Void>.Continuation
-    /// The observer of the network path, which signals `connectSignal`.
+    /// The observer of the network path, which signals `connectSignal` and `logoutSignal`.
     @ObservationIgnored var networkObserver: AnyObject?
 
     /// The last known state of what other processes change.
@@ -137,6 +141,7 @@ public final class PostlineClient {
 
     isolated deinit {
         engineTask?.cancel()
+        endingTask?.cancel()
         pictures.cancel()
         chatOpened.finish()
         for subscription in eventBuffers { subscription.buffer?.finish() }
@@ -167,8 +172,12 @@ public final class PostlineClient {
         let (openings, chatOpened) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         self.chatOpened = chatOpened
         try convertingErrors { try restart() }
-        networkObserver = Platform.onNetworkChange { [connectSignal] in connectSignal.signal() }
+        networkObserver = Platform.onNetworkChange { [connectSignal, logoutSignal] in
+            connectSignal.signal()
+            logoutSignal.signal()
+        }
         followProcesses()
+        endKeptSessions()
         // The task ends with the client, which finishes the stream.
         Task { [weak self] in for await _ in openings { await self?.reload() } }
     }
