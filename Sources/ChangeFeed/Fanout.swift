@@ -71,7 +71,8 @@ package struct Fanout {
 
     var count: Int { live.count }
 
-    func isLive(_ id: SubscriptionID) -> Bool { live[id] != nil }
+    /// Returns the number of a live subscriber's conversations, or nil if it is not live.
+    func conversationCount(of id: SubscriptionID) -> Int? { live[id]?.conversations.count }
 
     /// The users of live and waiting subscribers.
     var users: Set<ID> { Set(byUser.keys).union(waiting.values.map(\.subscriber.user)) }

@@ -164,15 +164,20 @@ extension Feed {
         sinks[id] = nil
     }
 
-    /// Returns, for each acknowledgement, the conversations of which it may include messages, or nil for all.
+    /// Returns, for each acknowledgement, the conversations of which it may include messages.
     func acknowledge(
         _ clients: [(client: DeliveryState.Client, acknowledgement: DeliveryState.Acknowledgement)]
-    ) -> [[ID]?] {
+    ) -> [DeliveryState.Scope] {
         clients.map { client, acknowledgement in
-            guard case .subscription(let id) = client, fanout.isLive(id), let position,
-                position.epoch == acknowledgement.epoch
-            else { return nil }
-            return fanout.acknowledgements.acknowledge(acknowledgement.snapshot, by: id, at: position.snapshot)
+            guard let position else { return .all(count: nil) }
+            // A cursor of another database acknowledges nothing.
+            guard position.epoch == acknowledgement.epoch else { return .some([]) }
+            guard case .subscription(let id) = client, let count = fanout.conversationCount(of: id) else {
+                return .all(count: nil)
+            }
+            let snapshot = acknowledgement.snapshot
+            return fanout.acknowledgements.acknowledge(snapshot, by: id, at: position.snapshot).map { .some($0) }
+                ?? .all(count: count)
         }
     }
 

@@ -12,9 +12,9 @@ struct DeliveryStateTests {
         .init(user: alice, epoch: epoch, snapshot: try #require(Snapshot(snapshot)))
     }
 
-    /// Turns all acknowledgements into rows of all conversations, and takes a report.
+    /// Turns all acknowledgements into rows, and takes a report.
     private mutating func report() -> [DeliveryState.Row] {
-        for (_, acknowledgement) in state.takeClients() { state.add(acknowledgement, of: nil) }
+        for (_, acknowledgement) in state.takeClients() { state.add(acknowledgement, of: .some([alice])) }
         return state.takeReport()
     }
 
@@ -58,23 +58,48 @@ struct DeliveryStateTests {
         let clients = DeliveryState.maxReportBytes / largest.snapshot.text.utf8.count
         for number in 0..<2 * clients {
             let one = try acknowledgement(inProgress: DeliveryState.maxInProgress, number)
-            state.add(one, of: (0..<5).map { _ in ID.random() })
+            state.add(one, of: .some((0..<5).map { _ in ID.random() }))
         }
         for _ in 0..<2 { #expect(state.takeReport().count == 5 * clients) }
         #expect(state.isEmpty)
     }
 
-    @Test("bounds the cost of a report, and reports the rest later")
-    mutating func cost() throws {
+    @Test("bounds the conversations of a report, and reports the rest later")
+    mutating func conversations() throws {
         let one = try acknowledgement("12:12:")
-        let conversations = (0..<DeliveryState.maxReportCost + 3).map { _ in ID.random() }
-        state.add(one, of: conversations)
-        state.add(one, of: nil)
-        #expect(state.takeReport().count == DeliveryState.maxReportCost)
+        let conversations = (0..<DeliveryState.maxConversations + 3).map { _ in ID.random() }
+        state.add(one, of: .some(conversations))
+        #expect(state.takeReport().count == DeliveryState.maxConversations)
         state.acknowledge(one, by: .subscription(1))
         #expect(state.takeClients().isEmpty)
-        #expect(state.takeReport().map(\.conversation) == conversations.suffix(3).map { $0 as ID? } + [nil])
+        #expect(state.takeReport().map(\.conversation) == conversations.suffix(3).map { $0 as ID? })
         #expect(state.takeClients().count == 1)
+    }
+
+    @Test("reports one acknowledgement of all conversations of each user, in turn, beside those of some")
+    mutating func complete() throws {
+        let (bob, carol) = (ID.random(), ID.random())
+        func one(_ user: ID, _ snapshot: String = "12:12:") throws -> DeliveryState.Acknowledgement {
+            .init(user: user, epoch: "e", snapshot: try #require(Snapshot(snapshot)))
+        }
+        for snapshot in ["12:12:", "14:14:", "13:13:"] {
+            state.add(try one(alice, snapshot), of: .all(count: DeliveryState.maxConversations * 2))
+        }
+        for user in [bob, carol] { state.add(try one(user), of: .all(count: 20)) }
+        state.add(try one(bob), of: .some([alice]))
+        #expect(state.takeReport().map(\.acknowledgement.user) == [bob])
+        let first = state.takeCompleteReport()
+        #expect(first.map(\.acknowledgement) == [try one(alice, "14:14:")] && first[0].conversation == nil)
+        // It failed. The others come first.
+        state.reportFailed(first)
+        let second = state.takeCompleteReport()
+        #expect(second.map(\.acknowledgement.user) == [bob, carol])
+        state.reportSucceeded(unsettled: [second[1]])
+        #expect(state.takeCompleteReport() == first)
+        // Of a user without a subscription the number is not known, so it is reported alone.
+        state.add(try one(bob), of: .all(count: nil))
+        for user in [carol, bob] { #expect(state.takeCompleteReport().map(\.acknowledgement.user) == [user]) }
+        #expect(state.isEmpty)
     }
 
     @Test("repeats a report that failed, until that has failed repeatedly")
@@ -92,7 +117,7 @@ struct DeliveryStateTests {
 
     @Test("reports unsettled rows again")
     mutating func unsettled() throws {
-        state.add(try acknowledgement("12:12:"), of: [alice])
+        state.add(try acknowledgement("12:12:"), of: .some([alice]))
         let report = state.takeReport()
         state.reportSucceeded(unsettled: report)
         #expect(state.takeReport() == report)

@@ -17,6 +17,13 @@ package final class DeliveryReporter: Sendable {
     private let interval: Duration
     private let logger: Logger
     private let state = Mutex(DeliveryState())
+
+    /// The longest pause between two reports.
+    private static let maxPause = Duration.seconds(5)
+
+    /// The time after which no further report of users with all their conversations begins.
+    private static let completeTime = Duration.milliseconds(100)
+
     private let wake: WakeSignal
 
     /// - Parameter interval: the least time between two reports.
@@ -51,8 +58,8 @@ package final class DeliveryReporter: Sendable {
         while (try? await wake.next(notBefore: next)) != nil {
             let start = ContinuousClock.now
             await report()
-            // A report takes at most a tenth of a connection's time.
-            next = start + max(interval, (.now - start) * 10)
+            // Reports take at most a tenth of a connection's time, unless the database is slow.
+            next = start + max(interval, min(Self.maxPause, (.now - start) * 10))
             if !state.withLock(\.isEmpty) { wake.signal() }
         }
     }
@@ -60,27 +67,38 @@ package final class DeliveryReporter: Sendable {
     private func report() async {
         let clients = state.withLock { $0.takeClients() }
         if !clients.isEmpty {
-            let conversations = await feed.acknowledge(clients)
+            let scopes = await feed.acknowledge(clients)
             state.withLock { state in
-                for (client, conversations) in zip(clients, conversations) {
-                    state.add(client.acknowledgement, of: conversations)
-                }
+                for (client, scope) in zip(clients, scopes) { state.add(client.acknowledgement, of: scope) }
             }
         }
-        let rows = state.withLock { $0.takeReport() }
-        guard !rows.isEmpty else { return }
+        guard await report(state.withLock { $0.takeReport() }) else { return }
+        // In statements of their own: a user may have thousands of conversations.
+        let end = ContinuousClock.now + Self.completeTime
+        repeat {
+            let rows = state.withLock { $0.takeCompleteReport() }
+            guard !rows.isEmpty, await report(rows) else { return }
+        } while .now < end
+    }
+
+    /// Reports rows, and returns false if the report has failed. They are then reported again.
+    private func report(_ rows: [DeliveryState.Row]) async -> Bool {
+        guard !rows.isEmpty else { return true }
         do throws(ProtocolError) {
             let outcome = try await send(rows)
             let unsettled = outcome.unsettled.filter(rows.indices.contains).map { rows[$0] }
             state.withLock { $0.reportSucceeded(unsettled: unsettled) }
             await feed.recordLargeConversations(outcome.large)
             if outcome.hasMoved { feed.changed() }
+            return true
         } catch {
             // Logged once per outage.
             let isFirst = state.withLock { $0.reportFailed(rows) }
-            guard isFirst, !Task.isCancelled else { return }
-            logger.warning(
-                "cannot report delivered messages", metadata: ["error": "\(error.reason ?? error.message)"])
+            if isFirst, !Task.isCancelled {
+                logger.warning(
+                    "cannot report delivered messages", metadata: ["error": "\(error.reason ?? error.message)"])
+            }
+            return false
         }
     }
 

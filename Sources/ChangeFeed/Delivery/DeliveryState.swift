@@ -20,13 +20,18 @@ struct DeliveryState {
         let snapshot: Snapshot
     }
 
+    /// The conversations of which an acknowledgement may include messages.
+    enum Scope: Equatable {
+        case some([ID])
+
+        /// All conversations of the user, with their number, or nil if it is not known.
+        case all(count: Int?)
+    }
+
     /// A row of a report: what was acknowledged of a conversation, or of all of the user's.
     struct Row: Equatable {
         let acknowledgement: Acknowledgement
         let conversation: ID?
-
-        /// The cost of a row in those of one conversation.
-        var cost: Int { conversation == nil ? 10 : 1 }
     }
 
     /// The most users without a subscription. Further acknowledgements are dropped: later ones include them.
@@ -38,8 +43,8 @@ struct DeliveryState {
     /// The most clients whose acknowledgements become rows at a time.
     static let maxClientsAtOnce = 500
 
-    /// The largest cost of a report.
-    static let maxReportCost = 2_000
+    /// The most conversations of a report. One user may have more.
+    static let maxConversations = 2_000
 
     /// The most bytes of snapshots in a report.
     static let maxReportBytes = 256 << 10
@@ -50,15 +55,22 @@ struct DeliveryState {
     private var pending: [Client: Acknowledgement] = [:]
     private var userCount = 0
 
-    /// The rows of the next reports.
+    /// The rows of the next reports, each of one conversation.
     private var rows: [Row] = []
+
+    /// The acknowledgements of all conversations that are reported next, one of each user: the user's other devices, and
+    /// later acknowledgements, say the same or more. They delay no rows, since they may take long.
+    private var complete: [ID: (acknowledgement: Acknowledgement, count: Int)] = [:]
+
+    /// The users of `complete`, in turn.
+    private var completeUsers: [ID] = []
     private var failureCount = 0
 
     /// True if the last report has failed.
     private var hasFailed = false
 
     /// True if there is nothing to report.
-    var isEmpty: Bool { pending.isEmpty && rows.isEmpty }
+    var isEmpty: Bool { pending.isEmpty && rows.isEmpty && complete.isEmpty }
 
     /// Records an acknowledgement, unless a newer one is pending, or its snapshot is too large.
     mutating func acknowledge(_ acknowledgement: Acknowledgement, by client: Client) {
@@ -83,27 +95,48 @@ struct DeliveryState {
         return taken
     }
 
-    /// Adds rows: the conversations of an acknowledgement, or nil for all.
-    mutating func add(_ acknowledgement: Acknowledgement, of conversations: [ID]?) {
-        if let conversations {
+    /// Adds an acknowledgement to the next reports.
+    mutating func add(_ acknowledgement: Acknowledgement, of scope: Scope) {
+        switch scope {
+        case .some(let conversations):
             rows += conversations.map { Row(acknowledgement: acknowledgement, conversation: $0) }
-        } else {
-            rows.append(Row(acknowledgement: acknowledgement, conversation: nil))
+        case .all(let count):
+            let user = acknowledgement.user
+            if let last = complete[user]?.acknowledgement {
+                if last.epoch == acknowledgement.epoch, last.snapshot.covers(acknowledgement.snapshot) { return }
+            } else {
+                completeUsers.append(user)
+            }
+            complete[user] = (acknowledgement, count ?? Self.maxConversations)
         }
     }
 
-    /// Takes the rows of the next report.
+    /// Takes the rows of the next report, each of one conversation.
     mutating func takeReport() -> [Row] {
-        var (cost, bytes, count) = (0, 0, 0)
-        for row in rows {
-            cost += row.cost
+        var (bytes, count) = (0, 0)
+        for row in rows.prefix(Self.maxConversations) {
             let isAnother = count == 0 || row.acknowledgement != rows[count - 1].acknowledgement
             if isAnother { bytes += row.acknowledgement.snapshot.text.utf8.count }
-            guard count == 0 || cost <= Self.maxReportCost && bytes <= Self.maxReportBytes else { break }
+            guard count == 0 || bytes <= Self.maxReportBytes else { break }
             count += 1
         }
         defer { rows.removeFirst(count) }
         return Array(rows.prefix(count))
+    }
+
+    /// Takes the rows of the next report of users with all their conversations.
+    mutating func takeCompleteReport() -> [Row] {
+        var (taken, conversations, bytes): ([Row], Int, Int) = ([], 0, 0)
+        for user in completeUsers {
+            guard let (acknowledgement, count) = complete[user] else { break }
+            conversations += max(1, count)
+            bytes += acknowledgement.snapshot.text.utf8.count
+            guard taken.isEmpty || conversations <= Self.maxConversations && bytes <= Self.maxReportBytes else { break }
+            taken.append(Row(acknowledgement: acknowledgement, conversation: nil))
+            complete[user] = nil
+        }
+        completeUsers.removeFirst(taken.count)
+        return taken
     }
 
     /// Records that a report has succeeded.
@@ -112,7 +145,7 @@ struct DeliveryState {
     mutating func reportSucceeded(unsettled: [Row]) {
         failureCount = 0
         hasFailed = false
-        rows += unsettled
+        putBack(unsettled)
     }
 
     /// Records that a report has failed. Its rows are reported again, unless they have failed repeatedly.
@@ -122,7 +155,18 @@ struct DeliveryState {
     mutating func reportFailed(_ report: [Row]) -> Bool {
         defer { hasFailed = true }
         failureCount += 1
-        if failureCount < Self.maxFailures { rows = report + rows } else { failureCount = 0 }
+        if failureCount < Self.maxFailures { putBack(report) } else { failureCount = 0 }
         return !hasFailed
+    }
+
+    /// Adds rows that have been taken, unless a newer acknowledgement includes them.
+    private mutating func putBack(_ taken: [Row]) {
+        for row in taken {
+            if row.conversation != nil {
+                rows.append(row)
+            } else if complete[row.acknowledgement.user] == nil {
+                add(row.acknowledgement, of: .all(count: nil))
+            }
+        }
     }
 }

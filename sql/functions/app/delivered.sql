@@ -194,8 +194,11 @@ begin
            coalesce(pg_catalog.array_agg(a.conversation_id), '{}') as conversations,
            coalesce(pg_catalog.array_agg(a.user_id), '{}') as users, coalesce(pg_catalog.array_agg(a.seq), '{}') as seqs
       into marks
-      from app.acknowledged_messages(users, cursors, devices, conversations) a
-     where epochs[devices[a.place]] = epoch_now;
+      from app.acknowledged_messages(
+            array(select case when d.epoch = epoch_now then d.user_id end
+                    from rows from (unnest(users), unnest(epochs)) with ordinality as d (user_id, epoch, place)
+                   order by d.place),
+            cursors, devices, conversations) a;
     select r.moved, r.large, array(select distinct marks.places[p] from unnest(r.unsettled) p order by 1)
       into moved, large, unsettled
       from app.report_delivered(marks.conversations, marks.users, marks.seqs) r;
