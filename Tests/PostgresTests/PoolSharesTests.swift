@@ -86,6 +86,10 @@ import Testing
             $0.burst = .seconds(1)
         }
         #expect(started(request(1, of: "a", in: &state)) == [1])
+        for (owner, time) in [("c", 0), ("d", 1_000)] as [(RequestOwner, Int)] {
+            #expect(started(request(10 + time, of: owner, in: &state, now: time)) == [10 + time])
+            #expect(state.finished(connection: 1, reusable: true, now: at(time + 1_000)) == [])
+        }
         #expect(state.finished(connection: 2, reusable: true, now: at(2_000)) == [])
         // A burst of 1 s minus 2 s leaves a debt of 1 s, which takes 2 s to refill.
         #expect(request(2, of: "a", in: &state, now: 2_000) == [])
@@ -95,6 +99,18 @@ import Testing
         #expect(state.timerFired(now: at(3_000)) == [])
         let next = try #require(state.nextWake)
         #expect(started(state.timerFired(now: next)) == [2])
+    }
+
+    @Test("does not charge a stall, in which the database answers nobody", arguments: [true, false])
+    func stall(isAnswered: Bool) {
+        var state = makeOpenState(size: 4)
+        for id in 1...2 { #expect(started(request(id, of: "a", in: &state)) == [id]) }
+        #expect(started(request(3, of: "b", in: &state, now: 500)) == [3])
+        // Some requests end at their deadline, others once the database goes on.
+        for connection in [4, 3] { _ = state.finished(connection: connection, reusable: isAnswered, now: at(14_000)) }
+        #expect(state.finished(connection: 2, reusable: true, now: at(14_001)) == [])
+        #expect(started(request(4, of: "a", in: &state, now: 14_001)) == [4])
+        #expect(started(request(5, of: "b", in: &state, now: 14_001)) == [5])
     }
 
     @Test("never delays a steady load within the budget", arguments: [(2, 10), (49, 100), (200, 1_000)])

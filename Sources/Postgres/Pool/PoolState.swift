@@ -50,6 +50,8 @@ struct PoolState {
         let owner: RequestOwner?
         let isLockWaiter: Bool
         let start: Instant
+        /// The time of stalls before the start.
+        let stalledTime: Duration
     }
 
     private enum Phase {
@@ -65,6 +67,9 @@ struct PoolState {
         case closed
     }
 
+    /// The time without any answer after which the database has stalled.
+    private static let stallThreshold = Duration.seconds(1)
+
     let size: Int
     private var mode = Mode.notStarted
     private var phases: [Int: Phase] = [:]
@@ -77,6 +82,10 @@ struct PoolState {
     private var lockQueue = FairQueue<Waiter>()
     private var runningLockWaiters = 0
     private var shares: PoolShares
+    /// The last time at which the database answered, or a request started while none ran.
+    private var lastSign: Instant?
+    /// The time of earlier stalls of the database.
+    private var stalledTime = Duration.zero
     private var nextConnection = 0
 
     private var backoff: Backoff
@@ -160,6 +169,7 @@ struct PoolState {
     /// Handles the end of a connection's request. A connection that is not reusable is closed and replaced.
     mutating func finished(connection: Int, reusable: Bool, now: Instant) -> [Action] {
         guard phases[connection] == .busy else { return [] }
+        if reusable { answered(now: now) }
         ended(connection, now: now)
         guard reusable else {
             phases[connection] = nil
@@ -195,6 +205,7 @@ struct PoolState {
     mutating func opened(connection: Int, now: Instant) -> [Action] {
         guard phases[connection] == .opening else { return [.close(connection: connection)] }
         openedCount += 1
+        answered(now: now)
         failure = nil
         return offer(connection, now: now) + fill(now: now)
     }
@@ -250,21 +261,35 @@ struct PoolState {
 
     private mutating func start(_ request: Request, on connection: Int, now: Instant) -> Action {
         phases[connection] = .busy
+        if busyCount == 0 { lastSign = now }
         busyCount += 1
         if request.isLockWaiter { runningLockWaiters += 1 }
         let payer = request.payer ?? request.owner
         shares.began(payer, now: now)
-        runs[connection] = Run(owner: payer, isLockWaiter: request.isLockWaiter, start: now)
+        runs[connection] = Run(
+            owner: payer, isLockWaiter: request.isLockWaiter, start: now, stalledTime: stalledTime(until: now))
         return .start(request: request.id, connection: connection)
     }
 
-    /// Records the end of a connection's request. Waiting for a lock is no database work and is not charged to the
-    /// owner's budget.
+    /// Returns the time in which the database has stalled.
+    private func stalledTime(until now: Instant) -> Duration {
+        guard let lastSign else { return stalledTime }
+        return stalledTime + max(.zero, now - lastSign - Self.stallThreshold)
+    }
+
+    private mutating func answered(now: Instant) {
+        stalledTime = stalledTime(until: now)
+        lastSign = now
+    }
+
+    /// Records the end of a connection's request. Neither waiting for a lock nor a stall of the database is work, so
+    /// they are not charged to the owner's budget.
     private mutating func ended(_ connection: Int, now: Instant) {
         busyCount -= 1
         guard let run = runs.removeValue(forKey: connection) else { return }
         if run.isLockWaiter { runningLockWaiters -= 1 }
-        shares.ended(run.owner, after: run.isLockWaiter ? .zero : now - run.start, now: now)
+        let duration = now - run.start - (stalledTime(until: now) - run.stalledTime)
+        shares.ended(run.owner, after: run.isLockWaiter ? .zero : duration, now: now)
         if let owner = run.owner, queue.count(of: owner) + lockQueue.count(of: owner) > 0,
             let ready = shares.readyAt(owner, now: now)
         {
