@@ -52,12 +52,13 @@ struct CORSPolicy {
         if !response.headers.contains(name: "Cache-Control") {
             response.headers.add(name: "Cache-Control", value: "no-store")
         }
+        // Also without an origin, as of an image element, so that a cache does not show a page that response.
+        response.headers.add(name: "Vary", value: "Origin")
         guard case .allowed(let allowedOrigin) = origin else { return response }
         response.headers.add(name: "Access-Control-Allow-Origin", value: allowedOrigin)
         response.headers.add(
             name: "Access-Control-Expose-Headers",
             value: "Accept-Ranges, Content-Range, ETag, Retry-After, Upload-Complete, Upload-Length, Upload-Offset")
-        response.headers.add(name: "Vary", value: "Origin")
         if let methods {
             response.headers.add(
                 name: "Access-Control-Allow-Methods", value: methods.map(\.rawValue).joined(separator: ", "))

@@ -259,7 +259,11 @@ class Headers(unittest.TestCase):
         self.assertIsNone(refused.headers["Access-Control-Allow-Origin"])
         answer = call("server.info", base=STRICT, headers={"Origin": named})
         self.assertEqual(answer.headers["Access-Control-Allow-Origin"], named)
-        self.assertIsNone(call("server.info", base=STRICT, headers={"Origin": other}).headers["Access-Control-Allow-Origin"])
+        # A response that a cache keeps for one origin must not be used for another, or for none.
+        for origin in [{}, {"Origin": other}]:
+            answer = call("server.info", base=STRICT, headers=origin)
+            self.assertIsNone(answer.headers["Access-Control-Allow-Origin"])
+            self.assertIn("Origin", answer.headers["Vary"])
         # The page can read the response to a request that is rejected before its body is read.
         large = call("server.info", {"x": "x" * 70_000}, base=STRICT, headers={"Origin": named})
         self.assertEqual((large.status, large.headers["Access-Control-Allow-Origin"]), (413, named))
