@@ -201,10 +201,14 @@ extension FolderStore {
         return StoredFile(path: path(of: id, .message), until: expires.date, type: type, name: fields["name"])
     }
 
-    /// Returns how many bytes of an upload have arrived, and if it is complete.
+    /// Returns how many bytes of an upload have arrived, and if it is complete. Ends a running upload of the file at this
+    /// node, so that the number stays until the client continues.
     package func status(of media: MediaFile) -> (received: Int, isComplete: Bool) {
+        uploads.interrupt(media.id)
         if isUsed(media) { return (media.bytes, true) }
-        return (min(fileSize(FilePath(partialPath(of: media.id))) ?? 0, media.bytes), false)
+        let received = fileSize(FilePath(partialPath(of: media.id))) ?? 0
+        // No part can follow the last byte, so an upload that was interrupted there begins anew.
+        return (received < media.bytes ? received : 0, false)
     }
 
     /// Returns true if the upload address was used.

@@ -171,10 +171,11 @@ package final class IncomingFile: Sendable {
     /// The reason for which the server ended the upload, as a sentence; nil if it did not.
     package var refusal: String? {
         isDisplaced.load(ordering: .acquiring)
-            ? "The upload was slow and the server is busy with others. Send it again later." : nil
+            ? "The server ended the upload: it was slow and others needed its place, or the client began to continue it. "
+                + "Ask by HEAD how much has arrived." : nil
     }
 
-    /// Ends the upload, whose place another client takes.
+    /// Ends the upload, in whose place another continues.
     func displace() {
         isDisplaced.store(true, ordering: .releasing)
         discard()

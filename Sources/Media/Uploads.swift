@@ -83,6 +83,12 @@ final class Uploads: Sendable {
         state.withLock { $0.running[incoming.media.id]?.incoming = incoming }
     }
 
+    /// Ends an upload of which bytes are missing, since the client that asks how many have arrived is to continue it.
+    func interrupt(_ id: ID) {
+        guard let incoming = state.withLock({ $0.running[id]?.incoming }), !incoming.isComplete else { return }
+        incoming.displace()
+    }
+
     func end(_ id: ID) {
         state.withLock { state in
             guard let ended = state.running.removeValue(forKey: id) else { return }

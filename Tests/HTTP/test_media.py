@@ -10,6 +10,7 @@ import urllib.parse
 import support
 from support import ALICE_BOB, call, curl, raw
 
+FOLDER = pathlib.Path(support.SETTINGS).parent / "media"
 DATA = b"%PDF-1.7" + bytes(n % 251 for n in range(299_992))
 NAME = "Überblick “1”.pdf"
 
@@ -187,7 +188,10 @@ class Resumed(unittest.TestCase):
         peer.sendall(
             f"PUT {target(url)} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n".encode()
             + body[:sent])
-        support.eventually(lambda: self.offset(url, base)[0] == sent, "the node to store what was sent")
+        # HEAD would end the upload.
+        stored = FOLDER / "incoming" / urllib.parse.urlsplit(url).path.split("/")[-1]
+        support.eventually(
+            lambda: stored.exists() and stored.stat().st_size == sent, "the node to store what was sent")
         return peer
 
     def rest(self, url):
@@ -283,9 +287,8 @@ class Resumed(unittest.TestCase):
     # Covers what a crash of a node leaves.
     def test_a_killed_node(self):
         media_id, url = self.begin()
-        folder = pathlib.Path(support.SETTINGS).parent / "media"
         with support.node(
-            "--media-dir", str(folder), "--media-url", support.BASE, "--media-min-free-bytes", "0",
+            "--media-dir", str(FOLDER), "--media-url", support.BASE, "--media-min-free-bytes", "0",
         ) as (process, port, _):
             base = f"http://127.0.0.1:{port}"
             peer = self.cut(url, DATA, base, sent=200_000)
@@ -307,6 +310,26 @@ class Resumed(unittest.TestCase):
         peer.sendall(DATA[100_000:])
         self.assertIn(b"204", peer.recv(65_536).split(b"\r\n")[0])
         peer.close()
+        self.check(media_id)
+
+    def test_the_question_how_much_has_arrived_ends_the_upload(self):
+        media_id, url = self.begin()
+        with self.cut(url, DATA) as peer:
+            self.assertEqual(self.offset(url), (100_000, "?0"))
+            self.assertEqual(self.part(url, 100_000, len(DATA) - 1).status, 204)
+            peer.sendall(DATA[100_000:100_010])
+            self.assertIn(b"Ask by HEAD how much has arrived", peer.recv(65_536))
+        self.check(media_id)
+
+    def test_the_question_does_not_end_an_upload_at_another_node(self):
+        media_id, url = self.begin()
+        with support.node(
+            "--media-dir", str(FOLDER), "--media-url", support.BASE, "--media-min-free-bytes", "0",
+        ) as (_, port, _):
+            with self.cut(url, DATA, f"http://127.0.0.1:{port}") as peer:
+                self.assertEqual(self.offset(url), (100_000, "?0"))
+                peer.sendall(DATA[100_000:])
+                self.assertIn(b"204", peer.recv(65_536).split(b"\r\n")[0])
         self.check(media_id)
 
     def test_an_upload_that_has_stalled_gives_way(self):
