@@ -146,6 +146,13 @@ extension StoreWriter {
             arguments: [delivered.lastDeliveredSeq, delivered.conversationID.rawValue, delivered.userID.rawValue])
     }
 
+    /// Ends the mark of a conversation that the user has marked as unread.
+    func endUnreadMark(of conversationID: Conversation.ID) throws {
+        try database.execute(
+            sql: "update conversation set is_marked_unread = 0 where id = ? and is_marked_unread",
+            arguments: [conversationID.rawValue])
+    }
+
     /// Moves the user's own read mark, never back. With it ends what is unread up to there.
     func advanceReadMark(of conversationID: Conversation.ID, to seq: Int) throws {
         try database.execute(

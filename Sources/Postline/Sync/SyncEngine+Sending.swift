@@ -42,6 +42,10 @@ extension SyncEngine {
                     let answer = try await perform(change, connection)
                     try await store.write { writer in
                         try writer.apply(answer)
+                        // What the server tells of it may come after the response.
+                        if [.send, .sendFiles, .markRead].contains(change.method), let id = change.conversationID {
+                            try writer.endUnreadMark(of: id)
+                        }
                         try writer.remove(change)
                     }
                     storeDidChange()

@@ -398,6 +398,21 @@ struct ClientDetailsRulesTests {
         }
     }
 
+    @Test("reading ends the mark as unread with the response, before the server tells of it")
+    func markedUnread() async throws {
+        try await withChat { server, device, chat in
+            let marked = ScriptedServer.conversation(#","is_marked_unread":true"#, lastSeq: 1, lastReadSeq: 1)
+            server.push("changes", #"{"cursor":"c","conversations":[\#(marked)]}"#)
+            try await device.waitUntil("the mark") { _ in chat.conversation?.isMarkedUnread == true }
+            server.answer(
+                "messages.mark_read",
+                #"{"conversation_id":"\#(Room.aliceBob)","user_id":"\#(Person.alice.id)","last_read_seq":1}"#)
+            try await chat.markRead()
+            try await device.waitUntil("an empty outbox") { $0.pendingChangeCount == 0 }
+            #expect(chat.conversation?.isMarkedUnread == false)
+        }
+    }
+
     @Test("a newer version of a quoted message replaces the quote, an older one does not")
     func quotes() async throws {
         try await withChat { server, device, chat in

@@ -80,14 +80,14 @@ final class ScriptedServer: Sendable {
     }
 
     /// Returns a conversation of Alice and Bob, with additional JSON members.
-    static func conversation(_ members: String = "") -> String {
+    static func conversation(_ members: String = "", lastSeq: Int = 0, lastReadSeq: Int = 0) -> String {
         let people = [Person.alice, .bob].map {
             #"{"user_id":"\#($0.id)","role":"member","joined_at":\#(time),"last_read_seq":0}"#
         }
         return """
             {"id":"\(Room.aliceBob)","kind":"direct","title":null,"created_by":null,"members":\
-            [\(people.joined(separator: ","))],"last_seq":0,"version":1,"last_message_content":null,"last_message_time":null,"last_message_sender_id":null,\
-            "last_read_seq":0,"unread_count":0,"created_at":\(time),"updated_at":\(time)\(members)}
+            [\(people.joined(separator: ","))],"last_seq":\(lastSeq),"version":1,"last_message_content":null,"last_message_time":null,"last_message_sender_id":null,\
+            "last_read_seq":\(lastReadSeq),"unread_count":0,"created_at":\(time),"updated_at":\(time)\(members)}
             """
     }
 
