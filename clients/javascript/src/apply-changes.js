@@ -33,17 +33,13 @@ export async function applyChanges(draft, changes, { userID, isResponse = false 
     draft.delete('draft', id)
     hasLostMembers = true
   }
-  if (changes.me) {
-    const held = draft.get('setting', 'me')
-    if (!held || held.generation !== generation || held.value.version < changes.me.version) {
-      draft.set('me', { generation, value: changes.me })
-    }
+  const isNews = (/** @type {any} */ held, /** @type {{ version: number }} */ value) => {
+    return held?.generation !== generation || held.value.version < value.version
   }
-  for (const profile of changes.profiles ?? []) {
-    const held = draft.get('profile', profile.id)
-    if (!held || held.generation !== generation || held.value.version < profile.version) {
-      draft.put('profile', profile.id, { generation, value: profile })
-    }
+  const { me } = changes
+  if (me && isNews(draft.get('setting', 'me'), me)) draft.set('me', { generation, value: me })
+  for (const value of changes.profiles ?? []) {
+    if (isNews(draft.get('profile', value.id), value)) draft.put('profile', value.id, { generation, value })
   }
   for (const conversation of changes.conversations ?? []) {
     hasLostMembers = applyConversation(draft, conversation) || hasLostMembers
@@ -189,13 +185,13 @@ export function applyRead(draft, { conversation_id, user_id, last_read_seq }, us
   if (!held) return
   const { value } = held
   const isOwn = user_id === userID && value.last_read_seq < last_read_seq
-  const isMembers = value.members.some((each) => each.user_id === user_id && each.last_read_seq < last_read_seq)
-  if (!isOwn && !isMembers) return
-  const members = isMembers
-    ? value.members.map((each) => {
-      return each.user_id === user_id
-        ? { ...each, last_read_seq, last_delivered_seq: Math.max(deliveredMark(each), last_read_seq) } : each
-    }) : value.members
+  let hasMoved = isOwn
+  const members = value.members.map((each) => {
+    if (each.user_id !== user_id || each.last_read_seq >= last_read_seq) return each
+    hasMoved = true
+    return { ...each, last_read_seq, last_delivered_seq: Math.max(deliveredMark(each), last_read_seq) }
+  })
+  if (!hasMoved) return
   draft.put('conversation', conversation_id, {
     ...held, value: {
       ...value, members, ...isOwn && {

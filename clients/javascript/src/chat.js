@@ -3,7 +3,7 @@ import { invalidParams, notSent, PostlineError } from './errors.js'
 import { MessageViews } from './message-views.js'
 import { kindOf, messageFile, messageParams } from './file.js'
 import { checkEdit, checkIsMessage, checkMessage } from './names.js'
-import { messagePicture } from './picture.js'
+import { messagePicture, pictureOf } from './picture.js'
 import { messageRange } from './storage.js'
 
 /** @typedef {import('../types').Message} Message */
@@ -263,11 +263,8 @@ export class Chat {
    */
   async sendPicture(file, options = {}) {
     checkMessage('sendPicture', options.content ?? '', options)
-    const picture = file instanceof Blob ? await messagePicture(file) : file
     // What is stored is sent after every start, so nothing else may be.
-    if (!(picture?.blob instanceof Blob)) {
-      throw invalidParams('file', 'sendPicture takes a File, a Blob or a Picture.')
-    }
+    const picture = await pictureOf(file, messagePicture)
     return this.#queueMessage({ content: '', kind: 'image', ...options }, [picture])
   }
 
@@ -276,7 +273,8 @@ export class Chat {
    * pass `{ blob, type: 'application/octet-stream', name }`. When this resolves, the files are stored on the device and
    * shown. Their upload goes on after a reload, where it was interrupted; `discard` ends it.
    *
-   * @param {readonly (Blob | import('./picture.js').Picture)[]} files Files, or what `messageFile` returned for them.
+   * @param {Iterable<Blob | import('./picture.js').Picture>} files Files, such as those of an input, or what
+   *   `messageFile` returned for them.
    * @param {SendOptions & { content?: string }} [options]
    * @returns {Promise<string>} The message's id.
    * @throws {PostlineError} `invalid_params` for another number of files, an empty one or an unknown option;
@@ -284,8 +282,8 @@ export class Chat {
    */
   async sendFiles(files, options = {}) {
     checkMessage('sendFiles', options.content ?? '', options)
-    const taken = await Promise.all(files.map((file) => file instanceof Blob ? messageFile(file) : file))
-    if (!taken.length || taken.length > 10 || !taken.every((file) => file?.blob instanceof Blob && file.blob.size)) {
+    const taken = await Promise.all(Array.from(files ?? [], (file) => pictureOf(file, messageFile)))
+    if (!taken.length || taken.length > 10 || !taken.every(({ blob }) => blob.size)) {
       throw invalidParams('files', 'sendFiles takes 1 to 10 files that are not empty.')
     }
     return this.#queueMessage({ kind: kindOf(taken[0]), ...options }, taken)
@@ -315,9 +313,10 @@ export class Chat {
   async edit(message, content, options = {}) {
     checkEdit(message, content, options)
     const params = { content, ...options }
-    if (message.seq !== null) return this.#queue('messages.edit', message, params)
+    const { seq, change } = this.#current(message)
+    if (seq !== null) return this.#queue('messages.edit', message, params)
     await this.#requireUser()
-    await this.#client.editUnsent(message.change, params)
+    await this.#client.editUnsent(change, params)
   }
 
   /**
@@ -342,6 +341,16 @@ export class Chat {
   pin(message, isPinned = true) { return this.#queue('messages.pin', message, { is_pinned: isPinned }) }
 
   /**
+   * Returns a message as it is now: it may have been sent since the app got it.
+   *
+   * @param {any} message
+   * @returns {MessageView}
+   */
+  #current(message) {
+    return this.messages.find(({ id }) => id === message.id) ?? message
+  }
+
+  /**
    * @param {import('./mirror.js').QueuedMethod} method
    * @param {{ seq: number | null }} message
    * @param {object} params
@@ -349,7 +358,7 @@ export class Chat {
   async #queue(method, message, params) {
     checkIsMessage(method.replace('messages.', ''), message)
     const user = await this.#requireUser()
-    const { seq } = message
+    const { seq } = this.#current(message)
     if (seq === null) throw notSent()
     await user.queue(method, this.id, { conversation_id: this.id, seq, ...params })
   }
@@ -362,7 +371,8 @@ export class Chat {
    */
   async delete(message) {
     checkIsMessage('delete', message)
-    if (message.seq === null) return this.discard(message)
+    const current = this.#current(message)
+    if (current.seq === null) return this.discard(current)
     await this.#queue('messages.delete', message, {})
   }
 

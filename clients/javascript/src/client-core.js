@@ -249,7 +249,7 @@ export class ClientCore {
     await this.ready
     const { user, engine } = this
     if (!user) {
-      if (method.startsWith('.')) this.requireUser()
+      if (!/^(auth|server|session|avatars)\./.test(method)) this.requireUser()
       return withConnection(this.connectionOptions, (connection) => connection.call(method, params))
     }
     if (!engine) throw offlineError()

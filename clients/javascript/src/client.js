@@ -2,7 +2,7 @@ import { ClientCore } from './client-core.js'
 import { endsSession, invalidParams, PostlineError } from './errors.js'
 import { messageParams } from './file.js'
 import { checkID, checkMessage, checkNames, clientOptions, credentialNames } from './names.js'
-import { avatarPicture } from './picture.js'
+import { avatarPicture, pictureOf } from './picture.js'
 import { PictureURLs } from './picture-urls.js'
 import { requestTokens, signInWith } from './sign-in.js'
 import { within } from './signal.js'
@@ -386,13 +386,14 @@ export class PostlineClient {
   }
 
   /**
-   * Uploads a picture and makes it the avatar.
+   * Uploads a picture and makes it the avatar, or removes the avatar.
    *
-   * @param {Blob | import('./picture.js').Picture} file
+   * @param {Blob | import('./picture.js').Picture | null} file Null for no avatar.
    * @param {{ onProgress?: (part: number) => void, signal?: AbortSignal }} [options]
    */
   async setAvatar(file, options = {}) {
-    await this.call('me.set_avatar', { avatar_type: 'custom', media_id: await this.uploadAvatar(file, options) })
+    await this.call('me.set_avatar', file === null ? { avatar_type: null }
+      : { avatar_type: 'custom', media_id: await this.uploadAvatar(file, options) })
   }
 
   /**
@@ -402,7 +403,7 @@ export class PostlineClient {
    * @param {{ onProgress?: (part: number) => void, signal?: AbortSignal }} [options]
    */
   async uploadAvatar(file, options = {}) {
-    const picture = file instanceof Blob ? await avatarPicture(file) : file
+    const picture = await pictureOf(file, avatarPicture)
     const call = (/** @type {any} */ method, /** @type {any} */ params) => this.call(method, params)
     return upload(call, picture, { purpose: 'avatar', mediaURL: this.#core.mediaURL, ...options })
   }
@@ -456,7 +457,7 @@ export class PostlineClient {
   /** Connects now, without waiting for the next attempt, or checks the connection. */
   connect() { this.#core.connect() }
 
-  /** Disconnects until `connect` is called, such as when a mobile app goes to the background. */
+  /** Disconnects until `connect` or a sign-in, such as when a mobile app goes to the background. */
   disconnect() { this.#core.disconnect() }
 
   /**
@@ -483,16 +484,23 @@ export class PostlineClient {
     }
     this.#isSigningIn = true
     try {
-      if (session) await within(drainTimeout, this.#drained())
+      const former = this.state
+      this.connect()
+      // A guest's changes are for its own conversations, which the merge may join with those of the account.
+      if (session) await within(drainTimeout, this.#drained(former))
       return await this.#core.signIn(request)
     } finally {
       this.#isSigningIn = false
     }
   }
 
-  /** Resolves once the outbox is empty, or there is no connection. */
-  #drained() {
-    const isDrained = () => this.pendingCount === 0 || this.state.name !== 'live'
+  /**
+   * Resolves once the outbox is empty, or an attempt to connect has failed.
+   *
+   * @param {ConnectionState} former The state before the attempt.
+   */
+  #drained(former) {
+    const isDrained = () => this.pendingCount === 0 || (this.state.name === 'offline' && this.state !== former)
     return new Promise((/** @type {(value?: any) => void} */ resolve) => {
       const check = () => {
         if (!isDrained()) return

@@ -1,4 +1,4 @@
-import { packName, PackedTable } from './packed-table.js'
+import { keyRange, packName, PackedTable } from './packed-table.js'
 import { isWithin, tables } from './storage.js'
 import { tabDatabaseName } from './tab-database-name.js'
 
@@ -72,11 +72,11 @@ class IndexedDBDatabase {
       return values.filter((_value, index) => isWithin(keys[index], range)).slice(-limit)
     }
     const store = this.#database.transaction(table).objectStore(table)
-    const bounds = rangeOf(from, to)
+    const bounds = keyRange(from, to)
     if (limit === Infinity) return valuesOf(table, await result(store.getAll(bounds)))
     // `getAll` has no direction: of all keys the last are found, and then only their values are read.
     const keys = /** @type {string[]} */ (await result(store.getAllKeys(bounds))).slice(-limit)
-    return keys.length ? valuesOf(table, await result(store.getAll(rangeOf(keys[0], to)))) : []
+    return keys.length ? valuesOf(table, await result(store.getAll(keyRange(keys[0], to)))) : []
   }
 
   /**
@@ -98,7 +98,7 @@ class IndexedDBDatabase {
         for (const write of writes) {
           const store = transaction.objectStore(write.table)
           const packed = this.#packed.get(write.table)
-          if ('from' in write) store.delete(IDBKeyRange.bound(write.from, write.to, false, true))
+          if ('from' in write) store.delete(keyRange(write.from, write.to))
           else if (packed) packed.write(transaction, write.key, write.value)
           else if (write.value === undefined) store.delete(write.key)
           else store.put(write.table === 'message' ? JSON.stringify(write.value) : write.value, write.key)
@@ -131,16 +131,6 @@ class IndexedDBDatabase {
  * @param {any[]} values
  */
 function valuesOf(table, values) { return table === 'message' ? values.map((value) => JSON.parse(value)) : values }
-
-/**
- * @param {string} [from]
- * @param {string} [to]
- */
-function rangeOf(from, to) {
-  if (from !== undefined && to !== undefined) return IDBKeyRange.bound(from, to, false, true)
-  if (from !== undefined) return IDBKeyRange.lowerBound(from)
-  return to === undefined ? null : IDBKeyRange.upperBound(to, true)
-}
 
 /**
  * @template Value

@@ -68,15 +68,15 @@ export class Mirror {
    * @param {import('./storage.js').Database} database
    */
   async load(database) {
-    const [settings, conversations, profiles, presence, changes, drafts] = await Promise.all(
-      /** @type {const} */ (['setting', 'conversation', 'profile', 'presence', 'change', 'draft'])
-        .map((table) => database.read(table)))
-    for (const { name, value } of settings) this.setting.set(name, value)
-    for (const each of conversations) this.conversation.set(each.value.id, each)
-    for (const each of profiles) this.profile.set(each.value.id, each)
-    for (const each of presence) this.presence.set(each.value.user_id, each)
-    for (const each of changes) this.change.set(each.key, each)
-    for (const each of drafts) this.draft.set(each.id, each)
+    const names = /** @type {const} */ (['setting', 'conversation', 'profile', 'presence', 'change', 'draft'])
+    await Promise.all(names.map(async (table) => {
+      /** @type {Map<string, any>} */
+      const records = this[table]
+      for (const each of await database.read(table)) {
+        const key = each.key ?? each.id ?? each.name ?? each.value.id ?? each.value.user_id
+        records.set(key, table === 'setting' ? each.value : each)
+      }
+    }))
   }
 
   /** The changes in the order in which the user made them. */

@@ -62,7 +62,7 @@ export class PackedTable {
     }
   }
 
-  get #chunkRange() { return IDBKeyRange.bound(`${this.name}/`, `${this.name}0`, false, true) }
+  get #chunkRange() { return keyRange(`${this.name}/`, `${this.name}0`) }
 
   /**
    * Writes a record in a transaction, or deletes it.
@@ -96,6 +96,14 @@ export class PackedTable {
     })
   }
 }
+
+/**
+ * Returns the range of keys from one on, to before another.
+ *
+ * @param {string} [from]
+ * @param {string} [to]
+ */
+export function keyRange(from = '', to = '\uffff') { return IDBKeyRange.bound(from, to, false, true) }
 
 /**
  * @param {Records[]} chunks

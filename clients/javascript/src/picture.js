@@ -62,6 +62,20 @@ export async function avatarPicture(file) {
 }
 
 /**
+ * Returns what is to be uploaded of an argument.
+ *
+ * @param {Blob | Picture} file
+ * @param {(file: Blob) => Promise<Picture>} make Called with a file as the user chose it.
+ * @returns {Promise<Picture>}
+ * @throws {PostlineError} `invalid_params`
+ */
+export async function pictureOf(file, make) {
+  const picture = file instanceof Blob ? await make(file) : file
+  if (picture?.blob instanceof Blob) return picture
+  throw invalidParams('file', '"file" must be a File, a Blob or a Picture.')
+}
+
+/**
  * Draws what is shown by an element, such as a frame of a video, as a picture of at most 1,024 pixels.
  *
  * @param {HTMLVideoElement} element

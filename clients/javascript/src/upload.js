@@ -76,15 +76,21 @@ export function sentName({ name, type }) {
  * @param {AbortSignal} [signal]
  */
 async function uploaded({ url }, signal) {
-  let response
-  try {
-    response = await fetch(url, { method: 'HEAD', signal })
-  } catch (error) {
-    if (signal?.aborted) throw error
-    throw interrupted('The store cannot be reached.')
-  }
+  const response = await request(url, { method: 'HEAD', signal })
   const offset = response.headers.get('Upload-Offset')
   return response.ok && offset !== null ? Number(offset) : null
+}
+
+/**
+ * @param {string} url
+ * @param {RequestInit} options
+ */
+async function request(url, options) {
+  try {
+    return await fetch(url, options)
+  } catch (error) {
+    throw options.signal?.aborted ? error : interrupted()
+  }
 }
 
 /**
@@ -109,13 +115,9 @@ function headersOf({ headers }, blob, offset) {
  */
 async function putByFetch(target, blob, offset, onProgress, signal) {
   const { method, url } = target
-  let response
-  try {
-    response = await fetch(url, { method, headers: headersOf(target, blob, offset), body: blob.slice(offset), signal })
-  } catch (error) {
-    if (signal?.aborted) throw error
-    throw interrupted('The upload was interrupted.')
-  }
+  const response = await request(url, {
+    method, headers: headersOf(target, blob, offset), body: blob.slice(offset), signal,
+  })
   if (!response.ok) throw refused(response.status, await response.text())
   onProgress(1)
 }
@@ -139,7 +141,7 @@ function putWithProgress(target, blob, offset, onProgress, signal) {
     const watch = () => {
       clearTimeout(silence)
       silence = setTimeout(() => {
-        reject(interrupted('The upload was interrupted.'))
+        reject(interrupted())
         request.abort()
       }, silenceTimeout)
     }
@@ -155,7 +157,7 @@ function putWithProgress(target, blob, offset, onProgress, signal) {
       if (request.status >= 200 && request.status < 300) resolve()
       else reject(refused(request.status, request.responseText))
     }
-    request.onerror = () => reject(interrupted('The upload was interrupted.'))
+    request.onerror = () => reject(interrupted())
     request.onloadend = () => {
       clearTimeout(silence)
       signal?.removeEventListener('abort', abort)
@@ -177,8 +179,9 @@ function withoutLength(headers) {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'content-length'))
 }
 
-/** @param {string} message */
-function interrupted(message) { return new PostlineError('unavailable', message, { isRetryable: true }) }
+function interrupted() {
+  return new PostlineError('unavailable', 'The upload was interrupted.', { isRetryable: true })
+}
 
 /**
  * Returns the store's error. A store other than the node sends XML, which is not shown.
@@ -193,5 +196,7 @@ function refused(status, body) {
   } catch {
     // The status says it.
   }
-  return new PostlineError(status >= 500 ? 'unavailable' : 'invalid_params', message, { isRetryable: status >= 500 })
+  // 409: an earlier request of the file has not ended yet.
+  const isRetryable = status >= 500 || status === 409
+  return new PostlineError(isRetryable ? 'unavailable' : 'invalid_params', message, { isRetryable })
 }

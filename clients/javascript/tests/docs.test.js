@@ -35,7 +35,7 @@ describe('docs/javascript.md', () => {
   })
   after(() => world.stop())
 
-  test('has no block that is not tested', () => { assert.equal(blocks.length, 7) })
+  test('has no block that is not tested', () => { assert.equal(blocks.length, 8) })
 
   test('an empty page becomes a chat', { skip: !chromiumPath && 'Chromium is not installed' }, async (t) => {
     const chromium = await startChromium()
@@ -67,6 +67,8 @@ describe('docs/javascript.md', () => {
 
   test('React components show a chat', { skip: !hasReact && 'React is not installed' }, async (t) => {
     const { React, renderer } = await loadReact()
+    Object.assign(globalThis, { document: { visibilityState: 'visible' } })
+    t.after(() => Reflect.deleteProperty(globalThis, 'document'))
     const { App } = await import(`data:text/javascript,${encodeURIComponent(block('js', 'PostlineProvider'))}`)
     const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
     const [annChat, benChat] = await makeConversation(ann, ben)
@@ -82,6 +84,10 @@ describe('docs/javascript.md', () => {
     const texts = tree.root.findAllByType('p').map(({ children }) => children.join(''))
     assert.deepEqual(texts, ['Hello', 'Ben is typing …'])
     assert.match(tree.root.findByType('h1').children.join(''), /^Ben/)
+    await renderer.act(async () => {
+      await benChat.send('Hi')
+      await until(benChat, () => benChat.messages.at(-1).is_read, 'read')
+    })
     tree.unmount()
   })
 
@@ -129,6 +135,16 @@ describe('docs/javascript.md', () => {
     assert.ok(client.conversations.some(({ name, muted_until }) => name.startsWith('Carol') && muted_until))
   })
 
+  test('a group is made, changed and left', async (t) => {
+    const users = await Promise.all(['Ann', 'Bob', 'Carol'].map((name) => makeUser(t, world.url, name)))
+    const [client, bob] = users
+    const [, bobID, carolID] = users.map(({ account }) => account.id)
+    await run(block('js', 'createGroup'), { client, bobID, carolID })
+    await until(bob, () => bob.conversations[0]?.name === 'Trip to Rome' && bob.conversations[0].users.length === 1,
+      'the group without the others')
+    assert.deepEqual(client.conversations, [])
+  })
+
   test('a user signs in and out', async (t) => {
     const client = makeClient(t, world.url)
     await run(block('js', 'client.register'), { client, email: newEmail(), guestEmail: newEmail(), password })
@@ -158,6 +174,7 @@ describe('docs/javascript.md', () => {
     const reply = await shows(benChat, 'Yes, @bob')
     assert.deepEqual([reply.reply_to.seq, reply.mentions], [1, [ben.account.id]])
     await until(benChat, () => benChat.conversation.pinned_seqs.length, 'the pin')
-    assert.ok(annChat.conversation.is_pinned && annChat.conversation.is_marked_unread)
+    // A push of before the settings may follow their response.
+    await until(annChat, () => annChat.conversation.is_pinned && annChat.conversation.is_marked_unread, 'the settings')
   })
 })

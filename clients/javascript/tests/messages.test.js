@@ -50,6 +50,24 @@ describe('Messages', () => {
     assert.equal(deleted.content, null)
   })
 
+  test('an action on a message that was sent since takes the sent one', async (t) => {
+    const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
+    const [annChat, benChat] = await makeConversation(ann, ben)
+    await annChat.send('Helo')
+    const queued = annChat.messages.at(-1)
+    assert.equal(queued.seq, null)
+    await shows(annChat, 'Helo', 'sent')
+    await annChat.edit(queued, 'Hello')
+    await annChat.react(queued, '👍')
+    await annChat.pin(queued)
+    await until(benChat, () => {
+      const { content, reactions } = benChat.messages.at(-1) ?? {}
+      return content === 'Hello' && reactions.counts['👍'] === 1 && benChat.conversation.pinned_seqs.length === 1
+    }, 'the edit, the reaction and the pin')
+    await annChat.delete(queued)
+    await until(benChat, () => benChat.messages.at(-1).deleted_at, 'deleted')
+  })
+
   test('a scheduled message is listed, sent at its time, or removed', async (t) => {
     const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
     const [annChat, benChat] = await makeConversation(ann, ben)

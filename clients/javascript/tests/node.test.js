@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
 import { after, before, describe, test } from 'node:test'
 import { memoryStorage, messagePicture, PostlineClient } from '../src/index.js'
 import { upload } from '../src/upload.js'
@@ -90,27 +93,41 @@ describe('With a node', () => {
     await until(guest, () => guest.me.full_name === 'Gustav', 'the new name')
   })
 
-  test('a guest is merged into an account, with its unsent changes', async (t) => {
-    const cable = await Cable.to(world.url)
-    t.after(() => cable.close())
-    const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
-    const guest = makeClient(t, cable.url)
-    await guest.signInAsGuest()
-    await isLive(guest)
-    const [guestChat, benChat] = await makeConversation(guest, ben)
-    await guestChat.send('as a guest')
-    await shows(benChat, 'as a guest')
-    cable.cut()
-    await until(guest, () => guest.state.name === 'offline', 'offline')
-    await guestChat.send('unsent')
-    await assert.rejects(guest.signIn({ email: ann.me.email, password }), { code: 'offline' })
-    assert.equal(guest.account.isGuest, true)
-    cable.mend()
-    const merged = await guest.signIn({ email: ann.me.email, password })
-    assert.deepEqual(merged, { conversations: 1, messages: 1 })
-    await isLive(guest)
-    assert.equal(guest.me.full_name, 'Ann')
-    await shows(benChat, 'unsent')
+  for (const way of ['a connection that was lost', 'disconnect()']) {
+    test(`a guest's unsent changes are sent before the merge, after ${way}`, async (t) => {
+      const cable = await Cable.to(world.url)
+      t.after(() => cable.close())
+      const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
+      // The merge joins the guest's conversation with this one.
+      const [annChat] = await makeConversation(ann, ben)
+      const guest = makeClient(t, cable.url)
+      await guest.signInAsGuest()
+      await isLive(guest)
+      const [guestChat] = await makeConversation(guest, ben)
+      await guestChat.send('as a guest')
+      await shows(guestChat, 'as a guest', 'sent')
+      if (way === 'disconnect()') guest.disconnect()
+      else cable.cut()
+      await until(guest, () => guest.state.name === 'offline', 'offline')
+      await guestChat.send('unsent')
+      cable.cut()
+      await assert.rejects(guest.signIn({ email: ann.me.email, password }), { code: 'offline' })
+      assert.equal(guest.account.isGuest, true)
+      cable.mend()
+      const merged = await guest.signIn({ email: ann.me.email, password })
+      assert.deepEqual(merged, { conversations: 1, messages: 2 })
+      await isLive(guest)
+      assert.equal(guest.me.full_name, 'Ann')
+      await shows(annChat, 'unsent')
+      assert.deepEqual(guest.refusedChanges, [])
+    })
+  }
+
+  test('a sign-in connects after disconnect()', async (t) => {
+    const client = makeClient(t, world.url)
+    client.disconnect()
+    await client.signIn({ email: 'alice@example.com', password })
+    await isLive(client)
   })
 
   test('the wrong password is refused, and nobody is signed in', async (t) => {
@@ -119,6 +136,7 @@ describe('With a node', () => {
     await assert.rejects(client.signIn(credentials), { code: 'invalid_credentials' })
     assert.equal(client.state.name, 'signed_out')
     await assert.rejects(client.updateProfile({ full_name: 'X' }), { code: 'signed_out' })
+    await assert.rejects(client.openConversation(randomUUID()), { code: 'signed_out' })
     assert.equal((await client.call('server.info')).server, 'postline')
   })
 
@@ -292,14 +310,56 @@ describe('With a node', () => {
     assert.deepEqual(calls, ['media.create'])
   })
 
+  test('an upload continues while the node still waits for the interrupted one', async (t) => {
+    const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
+    const [annChat] = await makeConversation(ann, ben)
+    const blob = new Blob(['%PDF-', 'x'.repeat(9_995)])
+    const call = (method, params) => ann.call(method, params)
+    const begun = await call('media.create', {
+      purpose: 'message', conversation_id: annChat.id, mime_type: 'application/pdf', bytes: 10_000,
+    })
+    const first = request(begun.upload.url, { method: 'PUT', headers: { 'Content-Length': '10000' } })
+    t.after(() => first.destroy())
+    const ended = once(first, 'response')
+    first.write(Buffer.from(await blob.slice(0, 4000).arrayBuffer()))
+    const options = { purpose: /** @type {const} */ ('message'), conversationID: annChat.id, begun }
+    let id
+    // The first request may be behind the question how much has arrived, and then the second is tried again.
+    while (!id) {
+      id = await upload(call, { blob, type: 'application/pdf' }, options).catch(({ code }) => {
+        assert.equal(code, 'unavailable')
+      })
+    }
+    assert.equal(id, begun.id)
+    first.end(Buffer.alloc(6000))
+    const [{ statusCode }] = await ended
+    assert.ok(statusCode >= 400)
+  })
+
+  test('an upload that another request holds up is tried again', async (t) => {
+    const store = createServer((_request, response) => response.writeHead(409).end('{}'))
+    t.after(() => store.close())
+    await new Promise((listening) => store.listen(0, '127.0.0.1', () => listening(null)))
+    const url = `http://127.0.0.1:${/** @type {any} */ (store.address()).port}`
+    const created = { id: '1', upload: { method: 'PUT', url, headers: {} } }
+    const blob = new Blob(['x'])
+    await assert.rejects(
+      upload(async () => created, { blob, type: 'text/plain' }, { purpose: 'message' }),
+      { code: 'unavailable', isRetryable: true })
+  })
+
   test('what is no file, and more than ten, is refused before it is queued', async (t) => {
     const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
     const [annChat] = await makeConversation(ann, ben)
     const file = new Blob(['x'])
-    for (const files of [[], Array(11).fill(file), [new Blob([])], ['x'], [null], [{ blob: 'x' }]]) {
+    const wrong = [[], Array(11).fill(file), [new Blob([])], ['x'], [null], [{ blob: 'x' }], file, null, undefined]
+    for (const files of wrong) {
       await assert.rejects(annChat.sendFiles(/** @type {any} */ (files)), { code: 'invalid_params' })
     }
     assert.equal(annChat.messages.length, 0)
+    // Such as the files of an input.
+    await annChat.sendFiles(new Set([file]))
+    assert.equal(annChat.messages.length, 1)
   })
 
   test('a picture that is no picture is refused before it is queued', async (t) => {
@@ -307,6 +367,7 @@ describe('With a node', () => {
     const [annChat] = await makeConversation(ann, ben)
     for (const file of [new Blob(['text']), 'x.png', undefined, null, {}, { blob: 'x' }]) {
       await assert.rejects(annChat.sendPicture(/** @type {any} */ (file)), { code: 'invalid_params' })
+      if (file !== null) await assert.rejects(ann.setAvatar(/** @type {any} */ (file)), { code: 'invalid_params' })
     }
     assert.equal(annChat.messages.length, 0)
     assert.equal(await ann.pictureURL(null), null)
@@ -339,6 +400,8 @@ describe('With a node', () => {
     assert.equal(ann.me.avatar_type, 'custom')
     const url = await until(ben, () => ben.profile(ann.account.id)?.avatar_url, 'the avatar')
     assert.equal((await fetch(url)).status, 200)
+    await ann.setAvatar(null)
+    assert.equal(ann.me.avatar_type, null)
   })
 
   test('a deleted account leaves nothing on the device', async (t) => {

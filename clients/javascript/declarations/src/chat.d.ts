@@ -78,13 +78,14 @@ export class Chat {
      * pass `{ blob, type: 'application/octet-stream', name }`. When this resolves, the files are stored on the device and
      * shown. Their upload goes on after a reload, where it was interrupted; `discard` ends it.
      *
-     * @param {readonly (Blob | import('./picture.js').Picture)[]} files Files, or what `messageFile` returned for them.
+     * @param {Iterable<Blob | import('./picture.js').Picture>} files Files, such as those of an input, or what
+     *   `messageFile` returned for them.
      * @param {SendOptions & { content?: string }} [options]
      * @returns {Promise<string>} The message's id.
      * @throws {PostlineError} `invalid_params` for another number of files, an empty one or an unknown option;
      *   `signed_out`, `store_unusable`.
      */
-    sendFiles(files: readonly (Blob | import('./picture.js').Picture)[], options?: (SendOptions & {
+    sendFiles(files: Iterable<Blob | import('./picture.js').Picture>, options?: (SendOptions & {
         content?: string | undefined;
     }) | undefined): Promise<string>;
     /**

@@ -236,12 +236,12 @@ export class PostlineClient {
      */
     updateProfile(fields: MethodParams['me.save']): Promise<void>;
     /**
-     * Uploads a picture and makes it the avatar.
+     * Uploads a picture and makes it the avatar, or removes the avatar.
      *
-     * @param {Blob | import('./picture.js').Picture} file
+     * @param {Blob | import('./picture.js').Picture | null} file Null for no avatar.
      * @param {{ onProgress?: (part: number) => void, signal?: AbortSignal }} [options]
      */
-    setAvatar(file: Blob | import('./picture.js').Picture, options?: {
+    setAvatar(file: Blob | import('./picture.js').Picture | null, options?: {
         onProgress?: ((part: number) => void) | undefined;
         signal?: AbortSignal | undefined;
     } | undefined): Promise<void>;
@@ -304,7 +304,7 @@ export class PostlineClient {
     discard(change: string): Promise<void>;
     /** Connects now, without waiting for the next attempt, or checks the connection. */
     connect(): void;
-    /** Disconnects until `connect` is called, such as when a mobile app goes to the background. */
+    /** Disconnects until `connect` or a sign-in, such as when a mobile app goes to the background. */
     disconnect(): void;
     /**
      * Sets whether the user sees the app, outside of browsers. A user who does not is not online.

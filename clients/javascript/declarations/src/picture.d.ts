@@ -16,6 +16,15 @@ export function messagePicture(file: Blob): Promise<Picture>;
  */
 export function avatarPicture(file: Blob): Promise<Picture>;
 /**
+ * Returns what is to be uploaded of an argument.
+ *
+ * @param {Blob | Picture} file
+ * @param {(file: Blob) => Promise<Picture>} make Called with a file as the user chose it.
+ * @returns {Promise<Picture>}
+ * @throws {PostlineError} `invalid_params`
+ */
+export function pictureOf(file: Blob | Picture, make: (file: Blob) => Promise<Picture>): Promise<Picture>;
+/**
  * Draws what is shown by an element, such as a frame of a video, as a picture of at most 1,024 pixels.
  *
  * @param {HTMLVideoElement} element

@@ -19,8 +19,9 @@ export class ScriptedServer {
     const server = this
     this.WebSocket = class {
       constructor() {
+        const { isReachable } = server
         queueMicrotask(() => {
-          if (!server.isReachable) return this.onclose?.({ code: 1006 })
+          if (!isReachable) return this.onclose?.({ code: 1006 })
           const connection = new ScriptedConnection(server, this)
           server.connections.push(connection)
           connection.push('server.hello', {
