@@ -1,3 +1,4 @@
+import FoundationEssentials
 import LineServer
 import Logging
 import ServiceLifecycle
@@ -23,11 +24,22 @@ final class CertificateRenewal: Service {
             do {
                 try certificate.reload()
                 logger.notice("the certificate was reloaded")
+                let (validity, now) = (certificate.validity, Date.now)
+                guard !validity.contains(Int(now.timeIntervalSince1970)) else { continue }
+                logger.error(
+                    "the certificate is not valid now: clients refuse the server",
+                    metadata: [
+                        "from": "\(Self.time(validity.lowerBound))", "until": "\(Self.time(validity.upperBound))",
+                    ])
             } catch {
                 logger.error(
                     "the certificate cannot be reloaded; the old one stays in use",
                     metadata: ["reason": "\(error.sentence)"])
             }
         }
+    }
+
+    private static func time(_ seconds: Int) -> String {
+        Date(timeIntervalSince1970: TimeInterval(seconds)).formatted(.iso8601)
     }
 }

@@ -12,7 +12,7 @@ package final class ServerCertificate: Sendable {
     private struct Current {
         let lines: NIOSSLContext
         let http: NIOSSLContext
-        let expiry: Int
+        let validity: ClosedRange<Int>
     }
 
     /// A protocol that runs over TLS.
@@ -40,7 +40,10 @@ package final class ServerCertificate: Sendable {
     }
 
     /// The expiry of the server's own certificate, in seconds since 1970.
-    package var expiry: Int { current.withLock { $0.expiry } }
+    package var expiry: Int { validity.upperBound }
+
+    /// The time in which the server's own certificate is valid, in seconds since 1970.
+    package var validity: ClosedRange<Int> { current.withLock { $0.validity } }
 
     /// Creates the TLS handler of one connection.
     package func handler(for application: Application) -> NIOSSLServerHandler {
@@ -83,7 +86,9 @@ package final class ServerCertificate: Sendable {
         guard let lines, let http = try? NIOSSLContext(configuration: configuration) else {
             throw CertificateError(.key, "the key in \(keyFile) does not fit the certificate in \(certificateFile)")
         }
-        return Current(lines: lines, http: http, expiry: own.notValidAfter)
+        return Current(
+            lines: lines, http: http,
+            validity: Int(own.notValidBefore)...max(Int(own.notValidBefore), Int(own.notValidAfter)))
     }
 
     private static func bytes(of file: String) -> [UInt8]? {

@@ -164,6 +164,15 @@ struct TLSTests {
             try await new.call("server.info")
             #expect(try await old.call("me.get")["username"] == "alice")
 
+            try renewed.issue(validFor: -60)
+            node.command.signal(SIGHUP)
+            try await node.command.waitForErrors("the certificate is not valid now: clients refuse the server")
+            try renewed.issue()
+            node.command.signal(SIGHUP)
+            try await eventually("the certificate that is valid") {
+                (try? await TestClient.connect(port: node.port, trust: renewed.trust)) != nil
+            }
+
             try TestCertificates.write("no certificate", to: renewed.files.certificate)
             node.command.signal(SIGHUP)
             let log = try await node.command.waitForErrors(
