@@ -14,7 +14,7 @@ struct DeliveryStateTests {
 
     /// Turns all acknowledgements into rows, and takes a report.
     private mutating func report() -> [DeliveryState.Row] {
-        for (_, acknowledgement) in state.takeClients() { state.add(acknowledgement, of: .some([alice])) }
+        for (_, acknowledgement) in state.takeClients() { state.add(acknowledgement, of: .some([ID.random()])) }
         return state.takeReport()
     }
 
@@ -56,24 +56,66 @@ struct DeliveryStateTests {
         #expect(state.isEmpty)
         let largest = try acknowledgement(inProgress: DeliveryState.maxInProgress, 0)
         let clients = DeliveryState.maxReportBytes / largest.snapshot.text.utf8.count
+        let rooms = (0..<5).map { _ in ID.random() }
         for number in 0..<2 * clients {
             let one = try acknowledgement(inProgress: DeliveryState.maxInProgress, number)
-            state.add(one, of: .some((0..<5).map { _ in ID.random() }))
+            state.add(.init(user: ID.random(), epoch: "e", snapshot: one.snapshot), of: .some(rooms))
         }
-        for _ in 0..<2 { #expect(state.takeReport().count == 5 * clients) }
+        for _ in 0..<2 * 5 { #expect(state.takeReport().count == clients) }
         #expect(state.isEmpty)
     }
 
-    @Test("bounds the conversations of a report, and reports the rest later")
-    mutating func conversations() throws {
-        let one = try acknowledgement("12:12:")
-        let conversations = (0..<DeliveryState.maxConversations + 3).map { _ in ID.random() }
-        state.add(one, of: .some(conversations))
-        #expect(state.takeReport().count == DeliveryState.maxConversations)
-        state.acknowledge(one, by: .subscription(1))
-        #expect(state.takeClients().isEmpty)
-        #expect(state.takeReport().map(\.conversation) == conversations.suffix(3).map { $0 as ID? })
+    @Test("takes of each user one conversation in turn, the newest acknowledgement of each, within a bound")
+    mutating func turns() throws {
+        let rooms = (0..<200).map { _ in ID.random() }
+        let offenders = (0..<20).map { _ in ID.random() }
+        for user in offenders {
+            // On many connections, again and again.
+            for snapshot in ["12:12:", "14:14:", "13:13:"] {
+                state.add(.init(user: user, epoch: "e", snapshot: try #require(Snapshot(snapshot))), of: .some(rooms))
+            }
+        }
+        state.add(try acknowledgement("12:12:"), of: .some([rooms[0]]))
+        let first = state.takeReport()
+        #expect(first.count == DeliveryState.maxConversations)
+        #expect(first.count { $0.acknowledgement.user == alice } == 1)
+        #expect(first.allSatisfy { $0.acknowledgement.user == alice || $0.acknowledgement.snapshot.text == "14:14:" })
+        // Others are taken beside the rest.
+        state.acknowledge(try acknowledgement("15:15:"), by: .subscription(1))
         #expect(state.takeClients().count == 1)
+        state.add(try acknowledgement("15:15:"), of: .some([rooms[1]]))
+        let second = state.takeReport()
+        #expect(second.contains { $0.acknowledgement.user == alice })
+        #expect(first.count + second.count + state.takeReport().count == offenders.count * rooms.count + 2)
+        #expect(state.isEmpty)
+    }
+
+    @Test("a user with too many conversations is reported with all")
+    mutating func many() throws {
+        for _ in 0...DeliveryState.maxConversationsOfUser {
+            state.add(try acknowledgement("12:12:"), of: .some([ID.random()]))
+        }
+        #expect(state.takeReport().isEmpty)
+        #expect(state.takeCompleteReport().map(\.conversation) == [nil])
+        #expect(state.isEmpty)
+    }
+
+    @Test("counts users of unknown number by the time that reports of them take")
+    mutating func unknown() throws {
+        func add() throws {
+            for _ in 0..<400 {
+                state.add(
+                    .init(user: ID.random(), epoch: "e", snapshot: try #require(Snapshot("12:12:"))), of: .all(count: nil))
+            }
+        }
+        try add()
+        #expect(state.takeCompleteReport().count == 100)
+        for expected in [25, 6, 1, 1] {
+            state.completeReportEnded(after: .seconds(1))
+            #expect(state.takeCompleteReport().count == expected)
+        }
+        for _ in 0..<8 { state.completeReportEnded(after: .milliseconds(5)) }
+        #expect(state.takeCompleteReport().count == 100)
     }
 
     @Test("reports one acknowledgement of all conversations of each user, in turn, beside those of some")
@@ -96,9 +138,7 @@ struct DeliveryStateTests {
         #expect(second.map(\.acknowledgement.user) == [bob, carol])
         state.reportSucceeded(unsettled: [second[1]])
         #expect(state.takeCompleteReport() == first)
-        // Of a user without a subscription the number is not known, so it is reported alone.
-        state.add(try one(bob), of: .all(count: nil))
-        for user in [carol, bob] { #expect(state.takeCompleteReport().map(\.acknowledgement.user) == [user]) }
+        #expect(state.takeCompleteReport().map(\.acknowledgement.user) == [carol])
         #expect(state.isEmpty)
     }
 

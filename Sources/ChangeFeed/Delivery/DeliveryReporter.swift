@@ -19,7 +19,7 @@ package final class DeliveryReporter: Sendable {
     private let state = Mutex(DeliveryState())
 
     /// The longest pause between two reports.
-    private static let maxPause = Duration.seconds(5)
+    private static let maxPause = Duration.seconds(2)
 
     /// The time after which no further report of users with all their conversations begins.
     private static let completeTime = Duration.milliseconds(100)
@@ -65,19 +65,23 @@ package final class DeliveryReporter: Sendable {
     }
 
     private func report() async {
-        let clients = state.withLock { $0.takeClients() }
-        if !clients.isEmpty {
+        var count: Int
+        repeat {
+            let clients = state.withLock { $0.takeClients() }
+            count = clients.count
             let scopes = await feed.acknowledge(clients)
             state.withLock { state in
                 for (client, scope) in zip(clients, scopes) { state.add(client.acknowledgement, of: scope) }
             }
-        }
+        } while count == DeliveryState.maxClientsAtOnce
         guard await report(state.withLock { $0.takeReport() }) else { return }
         // In statements of their own: a user may have thousands of conversations.
         let end = ContinuousClock.now + Self.completeTime
         repeat {
             let rows = state.withLock { $0.takeCompleteReport() }
+            let start = ContinuousClock.now
             guard !rows.isEmpty, await report(rows) else { return }
+            state.withLock { $0.completeReportEnded(after: .now - start) }
         } while .now < end
     }
 

@@ -32,6 +32,18 @@ struct DeliveryState {
     struct Row: Equatable {
         let acknowledgement: Acknowledgement
         let conversation: ID?
+
+        /// The number of the user's conversations, for all of them, if it is known.
+        var count: Int?
+    }
+
+    /// The acknowledgements of one user that are reported next, the newest of each conversation: the user's other
+    /// devices, and earlier acknowledgements, say the same or less.
+    private struct Reported {
+        var conversations: [ID: Acknowledgement] = [:]
+
+        /// That of all conversations, with their number, or nil if it is not known.
+        var complete: (acknowledgement: Acknowledgement, count: Int?)?
     }
 
     /// The most users without a subscription. Further acknowledgements are dropped: later ones include them.
@@ -46,6 +58,9 @@ struct DeliveryState {
     /// The most conversations of a report. One user may have more.
     static let maxConversations = 2_000
 
+    /// The most conversations of a user that wait. Beyond it all are reported.
+    static let maxConversationsOfUser = 256
+
     /// The most bytes of snapshots in a report.
     static let maxReportBytes = 256 << 10
 
@@ -55,22 +70,23 @@ struct DeliveryState {
     private var pending: [Client: Acknowledgement] = [:]
     private var userCount = 0
 
-    /// The rows of the next reports, each of one conversation.
-    private var rows: [Row] = []
+    private var reported: [ID: Reported] = [:]
 
-    /// The acknowledgements of all conversations that are reported next, one of each user: the user's other devices, and
-    /// later acknowledgements, say the same or more. They delay no rows, since they may take long.
-    private var complete: [ID: (acknowledgement: Acknowledgement, count: Int)] = [:]
-
-    /// The users of `complete`, in turn.
+    /// The users with conversations to report, in turn, and those with all of theirs, which delay no others.
+    private var users: [ID] = []
     private var completeUsers: [ID] = []
+
+    /// The number of conversations that a user of unknown number is counted with. It follows the time of reports.
+    private var assumedCount = minAssumedCount
+    private static let minAssumedCount = 20
+    private static let longReport = Duration.milliseconds(100)
     private var failureCount = 0
 
     /// True if the last report has failed.
     private var hasFailed = false
 
     /// True if there is nothing to report.
-    var isEmpty: Bool { pending.isEmpty && rows.isEmpty && complete.isEmpty }
+    var isEmpty: Bool { pending.isEmpty && reported.isEmpty }
 
     /// Records an acknowledgement, unless a newer one is pending, or its snapshot is too large.
     mutating func acknowledge(_ acknowledgement: Acknowledgement, by client: Client) {
@@ -84,9 +100,8 @@ struct DeliveryState {
         pending[client] = acknowledgement
     }
 
-    /// Takes the acknowledgements that become rows next: none while there are rows.
+    /// Takes the acknowledgements that are reported next.
     mutating func takeClients() -> [(client: Client, acknowledgement: Acknowledgement)] {
-        guard rows.isEmpty else { return [] }
         let taken = pending.prefix(Self.maxClientsAtOnce).map { (client: $0.key, acknowledgement: $0.value) }
         for (client, _) in taken {
             pending[client] = nil
@@ -97,46 +112,97 @@ struct DeliveryState {
 
     /// Adds an acknowledgement to the next reports.
     mutating func add(_ acknowledgement: Acknowledgement, of scope: Scope) {
+        let user = acknowledgement.user
+        var own = reported[user] ?? Reported()
+        defer { if !own.conversations.isEmpty || own.complete != nil { reported[user] = own } }
         switch scope {
         case .some(let conversations):
-            rows += conversations.map { Row(acknowledgement: acknowledgement, conversation: $0) }
-        case .all(let count):
-            let user = acknowledgement.user
-            if let last = complete[user]?.acknowledgement {
-                if last.epoch == acknowledgement.epoch, last.snapshot.covers(acknowledgement.snapshot) { return }
-            } else {
-                completeUsers.append(user)
+            let isWaiting = !own.conversations.isEmpty
+            for conversation in conversations where !Self.isOlder(acknowledgement, own.conversations[conversation]) {
+                own.conversations[conversation] = acknowledgement
             }
-            complete[user] = (acknowledgement, count ?? Self.maxConversations)
+            if own.conversations.count > Self.maxConversationsOfUser {
+                if isWaiting { users.removeAll { $0 == user } }
+                own.conversations = [:]
+                addComplete(acknowledgement, count: nil, to: &own)
+            } else if !isWaiting, !own.conversations.isEmpty {
+                users.append(user)
+            }
+        case .all(let count):
+            addComplete(acknowledgement, count: count, to: &own)
         }
     }
 
-    /// Takes the rows of the next report, each of one conversation.
+    private mutating func addComplete(_ acknowledgement: Acknowledgement, count: Int?, to own: inout Reported) {
+        if own.complete == nil { completeUsers.append(acknowledgement.user) }
+        if !Self.isOlder(acknowledgement, own.complete?.acknowledgement) {
+            own.complete = (acknowledgement, count)
+        }
+    }
+
+    /// Returns true if the other acknowledgement includes this one.
+    private static func isOlder(_ acknowledgement: Acknowledgement, _ other: Acknowledgement?) -> Bool {
+        guard let other else { return false }
+        return other.epoch == acknowledgement.epoch && other.snapshot.covers(acknowledgement.snapshot)
+    }
+
+    /// Takes the rows of the next report, each of one conversation: of each user one, then of each another, and so on.
+    /// The rows of an acknowledgement stand together.
     mutating func takeReport() -> [Row] {
-        var (bytes, count) = (0, 0)
-        for row in rows.prefix(Self.maxConversations) {
-            let isAnother = count == 0 || row.acknowledgement != rows[count - 1].acknowledgement
-            if isAnother { bytes += row.acknowledgement.snapshot.text.utf8.count }
-            guard count == 0 || bytes <= Self.maxReportBytes else { break }
-            count += 1
+        var taken: [ID: [Row]] = [:]
+        var (count, bytes) = (0, 0)
+        while !users.isEmpty {
+            var left: [ID] = []
+            for (index, user) in users.enumerated() {
+                guard let (conversation, acknowledgement) = reported[user]?.conversations.first else { continue }
+                let isAnother = taken[user]?.contains { $0.acknowledgement == acknowledgement } != true
+                if isAnother { bytes += acknowledgement.snapshot.text.utf8.count }
+                guard count == 0 || count < Self.maxConversations && bytes <= Self.maxReportBytes else {
+                    users = users[index...] + left
+                    return Self.sorted(taken)
+                }
+                count += 1
+                taken[user, default: []].append(Row(acknowledgement: acknowledgement, conversation: conversation))
+                reported[user]?.conversations[conversation] = nil
+                if reported[user]?.conversations.isEmpty == false { left.append(user) } else { forgetIfReported(user) }
+            }
+            users = left
         }
-        defer { rows.removeFirst(count) }
-        return Array(rows.prefix(count))
+        return Self.sorted(taken)
     }
 
-    /// Takes the rows of the next report of users with all their conversations.
-    mutating func takeCompleteReport() -> [Row] {
-        var (taken, conversations, bytes): ([Row], Int, Int) = ([], 0, 0)
-        for user in completeUsers {
-            guard let (acknowledgement, count) = complete[user] else { break }
-            conversations += max(1, count)
-            bytes += acknowledgement.snapshot.text.utf8.count
-            guard taken.isEmpty || conversations <= Self.maxConversations && bytes <= Self.maxReportBytes else { break }
-            taken.append(Row(acknowledgement: acknowledgement, conversation: nil))
-            complete[user] = nil
+    private static func sorted(_ rows: [ID: [Row]]) -> [Row] {
+        rows.values.flatMap { own in
+            own.sorted { $0.acknowledgement.snapshot.text < $1.acknowledgement.snapshot.text }
         }
-        completeUsers.removeFirst(taken.count)
-        return taken
+    }
+
+    /// Takes the rows of the next report of users with all their conversations, in turn.
+    mutating func takeCompleteReport() -> [Row] {
+        var (rows, conversations, bytes): ([Row], Int, Int) = ([], 0, 0)
+        for user in completeUsers {
+            guard let (acknowledgement, count) = reported[user]?.complete else { break }
+            conversations += max(1, count ?? assumedCount)
+            bytes += acknowledgement.snapshot.text.utf8.count
+            guard rows.isEmpty || conversations <= Self.maxConversations && bytes <= Self.maxReportBytes else { break }
+            rows.append(Row(acknowledgement: acknowledgement, conversation: nil, count: count))
+            reported[user]?.complete = nil
+            forgetIfReported(user)
+        }
+        completeUsers.removeFirst(rows.count)
+        return rows
+    }
+
+    private mutating func forgetIfReported(_ user: ID) {
+        guard let own = reported[user], own.conversations.isEmpty, own.complete == nil else { return }
+        reported[user] = nil
+    }
+
+    /// Records the time of a report of users with all their conversations, so that the next has fewer of those whose
+    /// number is not known, or may have more.
+    mutating func completeReportEnded(after duration: Duration) {
+        assumedCount = duration > Self.longReport
+            ? min(Self.maxConversations, assumedCount * 4) : max(Self.minAssumedCount, assumedCount / 2)
     }
 
     /// Records that a report has succeeded.
@@ -159,14 +225,8 @@ struct DeliveryState {
         return !hasFailed
     }
 
-    /// Adds rows that have been taken, unless a newer acknowledgement includes them.
+    /// Adds rows that have been taken, unless newer acknowledgements include them.
     private mutating func putBack(_ taken: [Row]) {
-        for row in taken {
-            if row.conversation != nil {
-                rows.append(row)
-            } else if complete[row.acknowledgement.user] == nil {
-                add(row.acknowledgement, of: .all(count: nil))
-            }
-        }
+        for row in taken { add(row.acknowledgement, of: row.conversation.map { .some([$0]) } ?? .all(count: row.count)) }
     }
 }
