@@ -113,6 +113,18 @@ import Testing
         #expect(started(request(5, of: "b", in: &state, now: 14_001)) == [5])
     }
 
+    @Test("does not charge the time of a connection that never answered while others did")
+    func partialStall() {
+        var state = makeOpenState(size: 4)
+        for id in 1...2 { #expect(started(request(id, of: "a", in: &state)) == [id]) }
+        for time in 1...12 {
+            #expect(started(request(10 + time, of: "b", in: &state, now: time * 1_000)) == [10 + time])
+            #expect(state.finished(connection: 2, reusable: true, now: at(time * 1_000 + 10)) == [])
+        }
+        for connection in [4, 3] { _ = state.finished(connection: connection, reusable: false, now: at(12_000)) }
+        #expect(started(request(30, of: "a", in: &state, now: 12_001)) == [30])
+    }
+
     @Test("never delays a steady load within the budget", arguments: [(2, 10), (49, 100), (200, 1_000)])
     func withinBudget(work: Int, interval: Int) {
         var state = makeOpenState(size: 1)

@@ -170,7 +170,7 @@ struct PoolState {
     mutating func finished(connection: Int, reusable: Bool, now: Instant) -> [Action] {
         guard phases[connection] == .busy else { return [] }
         if reusable { answered(now: now) }
-        ended(connection, now: now)
+        ended(connection, isAnswered: reusable, now: now)
         guard reusable else {
             phases[connection] = nil
             return [.close(connection: connection)] + replace(now: now) + startWaiting(now: now)
@@ -186,7 +186,7 @@ struct PoolState {
         case nil: return []
         case .opening: break
         case .idle: idle.removeAll { $0 == connection }
-        case .busy: ended(connection, now: now)
+        case .busy: ended(connection, isAnswered: false, now: now)
         }
         lostCount += 1
         return replace(now: now) + startWaiting(now: now)
@@ -282,13 +282,14 @@ struct PoolState {
         lastSign = now
     }
 
-    /// Records the end of a connection's request. Neither waiting for a lock nor a stall of the database is work, so
-    /// they are not charged to the owner's budget.
-    private mutating func ended(_ connection: Int, now: Instant) {
+    /// Records the end of a connection's request. Neither waiting for a lock nor a stall of the database, or of one
+    /// connection that never answered, is work, so they are not charged to the owner's budget.
+    private mutating func ended(_ connection: Int, isAnswered: Bool, now: Instant) {
         busyCount -= 1
         guard let run = runs.removeValue(forKey: connection) else { return }
         if run.isLockWaiter { runningLockWaiters -= 1 }
-        let duration = now - run.start - (stalledTime(until: now) - run.stalledTime)
+        var duration = now - run.start - (stalledTime(until: now) - run.stalledTime)
+        if !isAnswered { duration = min(duration, Self.stallThreshold) }
         shares.ended(run.owner, after: run.isLockWaiter ? .zero : duration, now: now)
         if let owner = run.owner, queue.count(of: owner) + lockQueue.count(of: owner) > 0,
             let ready = shares.readyAt(owner, now: now)
