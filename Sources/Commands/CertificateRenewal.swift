@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Foundations
 import LineServer
 import Logging
 import ServiceLifecycle
@@ -24,8 +25,8 @@ final class CertificateRenewal: Service {
             do {
                 try certificate.reload()
                 logger.notice("the certificate was reloaded")
-                let (validity, now) = (certificate.validity, Date.now)
-                guard !validity.contains(Int(now.timeIntervalSince1970)) else { continue }
+                let validity = certificate.validity
+                guard !validity.contains(Int(clamping: Date.now.wholeSeconds)) else { continue }
                 logger.error(
                     "the certificate is not valid now: clients refuse the server",
                     metadata: [

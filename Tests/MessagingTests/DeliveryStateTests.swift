@@ -105,7 +105,8 @@ struct DeliveryStateTests {
         func add() throws {
             for _ in 0..<400 {
                 state.add(
-                    .init(user: ID.random(), epoch: "e", snapshot: try #require(Snapshot("12:12:"))), of: .all(count: nil))
+                    .init(user: ID.random(), epoch: "e", snapshot: try #require(Snapshot("12:12:"))),
+                    of: .all(count: nil))
             }
         }
         try add()

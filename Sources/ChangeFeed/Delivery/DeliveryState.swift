@@ -201,7 +201,8 @@ struct DeliveryState {
     /// Records the time of a report of users with all their conversations, so that the next has fewer of those whose
     /// number is not known, or may have more.
     mutating func completeReportEnded(after duration: Duration) {
-        assumedCount = duration > Self.longReport
+        assumedCount =
+            duration > Self.longReport
             ? min(Self.maxConversations, assumedCount * 4) : max(Self.minAssumedCount, assumedCount / 2)
     }
 
@@ -227,6 +228,8 @@ struct DeliveryState {
 
     /// Adds rows that have been taken, unless newer acknowledgements include them.
     private mutating func putBack(_ taken: [Row]) {
-        for row in taken { add(row.acknowledgement, of: row.conversation.map { .some([$0]) } ?? .all(count: row.count)) }
+        for row in taken {
+            add(row.acknowledgement, of: row.conversation.map { .some([$0]) } ?? .all(count: row.count))
+        }
     }
 }

@@ -58,7 +58,7 @@ struct OutboxFiles: Sendable {
         guard FileManager.default.isReadableFile(atPath: url.path) else {
             throw PostlineError(
                 .invalidParams, "The file \(url.path) cannot be read: discard the message, and send it again.",
-                field: "attachments")
+                field: "attachments[]")
         }
         return .file(url)
     }

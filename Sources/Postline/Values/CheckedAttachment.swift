@@ -21,7 +21,8 @@ struct CheckedAttachment: Sendable {
 
     /// Checks files to send, with the bounds of the server. A picture is scaled down to 2,048 pixels.
     ///
-    /// - Throws: ``PostlineError``, `invalid_params`, with the field as by `fields`, such as `attachments[1].name`.
+    /// - Throws: ``PostlineError``, `invalid_params` or `file_too_large`, with the field as by `fields`, such as
+    ///   `attachments[1].name`.
     @concurrent
     static func checking(
         _ attachments: [OutgoingAttachment], limits: FileLimits, field: @Sendable (Int) -> String
@@ -57,7 +58,8 @@ struct CheckedAttachment: Sendable {
         let most = isPicture ? limits.pictureBytes : limits.fileBytes
         guard bytes > 0 else { throw Self.refusal(field, "is empty: choose a file with at least one byte.") }
         guard bytes <= most else {
-            throw Self.refusal(field, "has \(bytes) bytes, more than \(most): make it smaller.")
+            throw PostlineError(
+                .fileTooLarge, "\"\(field)\" has \(bytes) bytes, more than \(most): make it smaller.", field: field)
         }
         attachment = Message.Attachment(
             url: "", mimeType: type, width: outgoing.width, height: outgoing.height, bytes: bytes)

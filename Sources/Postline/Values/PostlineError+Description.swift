@@ -44,18 +44,18 @@ extension PostlineError: LocalizedError {
         case .notTrusted: "The server is not trusted, or is not a Postline server."
         case .storeUnusable: "The data on this device cannot be read or written. Check the free storage."
         case .notSent: "This message is not sent yet."
+        case .fileTooLarge: "This file is too large."
         case .outboxFull: "Too many files wait to be sent. Try again when there is a connection."
         default: message
         }
     }
 
     private static func invalid(_ field: String?) -> String {
-        // Such as `full_name`, or `avatar.avatar_id`.
-        guard let name = field?.split(separator: ".").last.map(String.init) else {
-            return "A value is missing or cannot be used."
-        }
-        if let rule = rules[name] { return rule }
-        return "This value is missing or cannot be used: \(name.replacing("_", with: " "))."
+        // Such as `full_name`, `avatar.avatar_id`, or `attachments[0]`.
+        guard let last = field?.split(separator: ".").last else { return "A value is missing or cannot be used." }
+        let name = last.prefix { $0 != "[" } + (last.contains("[") ? "[]" : "")
+        if let rule = rules[String(name)] { return rule }
+        return "This value is missing or cannot be used: \(last.replacing("_", with: " "))."
     }
 
     /// The rules of fields that users fill in.
@@ -67,6 +67,12 @@ extension PostlineError: LocalizedError {
         "full_name": "A name has 1 to 100 characters.",
         "email": "This is not an email address.",
         "bio": "A description has at most 500 characters.",
+        "username": "A username has 3 to 30 of a to z, 0 to 9, _ and ., and begins with a letter.",
+        "query": "Type at least two characters.",
+        "attachments": "A message can have 1 to 10 files.",
+        "attachments[]": "This file cannot be read, or is empty. Choose it again.",
+        "bytes": "This file is too large for the server.",
+        "picture": "This is not a picture that can be sent. Choose a JPEG, PNG, WebP, GIF or HEIC file.",
         "due_at": "Choose a time in the future, within a year.",
     ]
 

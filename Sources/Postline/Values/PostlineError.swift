@@ -101,5 +101,7 @@ public struct PostlineError: Error, Sendable, Hashable, Codable, CustomStringCon
         public static let notSent: Self = "not_sent"
         /// Too many files wait in the outbox (``FileLimits``).
         public static let outboxFull: Self = "outbox_full"
+        /// A file has more bytes than ``FileLimits`` allows.
+        public static let fileTooLarge: Self = "file_too_large"
     }
 }

@@ -38,7 +38,7 @@ struct FileUpload: Sendable {
                     .unavailable, "The store refused the file with status \(status).", isRetryable: true)
             case let status:
                 throw PostlineError(
-                    .invalidParams, "The store refused the file with status \(status).", field: "attachments")
+                    .invalidParams, "The store refused the file with status \(status).", field: "attachments[]")
             }
         } catch let error as PostlineError where error.isUncertain {
             // The connection to the server is another. While it lasts, the upload is tried again.

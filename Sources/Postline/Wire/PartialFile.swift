@@ -73,7 +73,7 @@ final class PartialFile: Sendable {
 
     private var tooLarge: PostlineError {
         PostlineError(
-            .invalidParams, "The file has more than \(maxBytes) bytes: fileBytes of FileLimits is the limit.",
+            .fileTooLarge, "The file has more than \(maxBytes) bytes: fileBytes of FileLimits is the limit.",
             field: "attachment")
     }
 }

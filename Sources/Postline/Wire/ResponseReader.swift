@@ -119,7 +119,7 @@ final class ResponseReader: ChannelInboundHandler {
     }
 
     private static func tooLarge(_ maxBytes: Int) -> PostlineError {
-        PostlineError(.invalidParams, "The picture has more than \(maxBytes) bytes.", field: "picture")
+        PostlineError(.fileTooLarge, "The picture has more than \(maxBytes) bytes.", field: "picture")
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {

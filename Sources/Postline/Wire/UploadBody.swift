@@ -56,6 +56,6 @@ final class UploadBody: Sendable {
 
     private static func unreadable(_ reason: String) -> PostlineError {
         PostlineError(
-            .invalidParams, "The file cannot be read, so send it again: \(reason)", field: "attachments")
+            .invalidParams, "The file cannot be read, so send it again: \(reason)", field: "attachments[]")
     }
 }

@@ -11,7 +11,7 @@ struct ClientErrorTests {
             .invalidCredentials, .invalidToken, .tokenExpired, .sessionRevoked, .forbidden, .notFound, .usernameTaken,
             .emailTaken, .emailUnconfirmed, .versionConflict, .clientIDReused, .lineTooLong, .usernameCooldown,
             .rateLimited, .unavailable, .timeout, .offline, .signedOut, .notTrusted, .malformedAnswer, .storeUnusable,
-            .outboxFull, .notSent,
+            .outboxFull, .notSent, .fileTooLarge,
         ]
         for code in codes {
             let error = PostlineError(code, "errno 5 in shard 7")
@@ -46,6 +46,20 @@ struct ClientErrorTests {
                 "A password has at least 8 characters, and at most 72 of the Latin alphabet."
             ),
             (PostlineError(.invalidParams, "No.", field: "content"), "A message has 1 to 8,000 characters."),
+            (PostlineError(.invalidParams, "No.", field: "attachments"), "A message can have 1 to 10 files."),
+            (
+                PostlineError(.invalidParams, "No.", field: "attachments[3]"),
+                "This file cannot be read, or is empty. Choose it again."
+            ),
+            (
+                PostlineError(.invalidParams, "No.", field: "attachments[3].width"),
+                "This value is missing or cannot be used: width."
+            ),
+            (
+                PostlineError(.invalidParams, "No.", field: "user_ids[3]"),
+                "This value is missing or cannot be used: user ids[3]."
+            ),
+            (PostlineError(.fileTooLarge, "No.", field: "attachments[3]"), "This file is too large."),
             (PostlineError(.invalidCredentials, "No.", field: "password"), "The password is wrong."),
             (PostlineError(.invalidCredentials, "No."), "The email address or the password is wrong."),
             (

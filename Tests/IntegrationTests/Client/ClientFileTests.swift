@@ -135,7 +135,8 @@ struct ClientFileTests {
                     try await device.client.send(attachments: attachments, text: content, in: .aliceBob)
                     return nil
                 } catch {
-                    #expect(error.code == (error.isRetryable ? .outboxFull : .invalidParams))
+                    let isLarge = error.message.contains("make it smaller")
+                    #expect(error.code == (error.isRetryable ? .outboxFull : isLarge ? .fileTooLarge : .invalidParams))
                     #expect(error.message.contains(error.field ?? "?") || error.isRetryable, "\(error)")
                     return error.field
                 }
@@ -303,7 +304,7 @@ struct ClientFileTests {
                 await #expect {
                     _ = try await HTTPTransfer.get(url, into: .file(small)) { _ in }
                 } throws: { error in
-                    (error as? PostlineError)?.code == .invalidParams
+                    (error as? PostlineError)?.code == .fileTooLarge
                 }
             }
         }

@@ -221,7 +221,7 @@ struct ClientPictureOutboxTests {
                 }
             }
             #expect(await code(Data("<svg>".utf8)) == .invalidParams)
-            #expect(await code(Data(picture(.png, bytes: 4_001))) == .invalidParams)
+            #expect(await code(Data(picture(.png, bytes: 4_001))) == .fileTooLarge)
             #expect(await code(Data(picture(.png, bytes: 3_000))) == nil)
             #expect(await code(Data(picture(.png, bytes: 3_000))) == .outboxFull)
             #expect(await code(Data(picture(.png, bytes: 2_000))) == nil)

@@ -252,7 +252,7 @@ struct PictureLoaderTests {
                 } catch { return error }
             }
             let large = await code(server.url("large"))
-            #expect(large?.code == .invalidParams && large?.field == "picture")
+            #expect(large?.code == .fileTooLarge && large?.field == "picture")
             #expect(await code(server.url("failing"))?.code == .unavailable)
             #expect(await code(server.url("failing")) == nil)
             let port = try await unusedPort()
