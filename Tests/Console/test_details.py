@@ -73,6 +73,35 @@ class DetailsTests(ConsoleCase):
         for browser in (alice, bob):
             browser.until(lambda: edited in self.find(browser, answer, ".quote").text, "the edited quote")
 
+    def test_the_replies_to_a_message_are_shown_together(self):
+        alice, bob = self.two_people()
+        text, first, second = f"Who comes? {token()}", f"I do {token()}", f"So do I {token()}"
+        alice.write(text)
+        bob.focus_on(text)
+        bob.press("r")
+        bob.write(first)
+        self.fill(first, 30)
+        alice.until(lambda: self.find(alice, first, ".quote"), "the reply")
+        alice.focus_on(text)
+        alice.press(Keys.SPACE)
+        alice.click("Show the reply")
+        self.assertIn(text, alice.one(".reply-root").text)
+        alice.until(lambda: [first in each for each in alice.texts(".replies li")] == [True], "the reply")
+        # Another one appears in the open dialog.
+        bob.focus_on(text)
+        bob.press("r")
+        bob.write(second)
+        alice.until(lambda: len(alice.all(".replies li")) == 2, "both replies")
+        self.assertIn(second, alice.texts(".replies li")[1])
+        alice.all(".replies li button")[0].click()
+        alice.until(lambda: first in self.focused(alice, "active.innerText"), "the reply in its place, focused")
+        self.assertEqual(alice.all(".replies"), [])
+        alice.focus_on(text)
+        alice.press(Keys.SPACE)
+        alice.click("Show 2 replies")
+        alice.one(".dialog .button.primary").click()
+        alice.until(lambda: text in alice.one(".edit-banner").text, "the reply begun")
+
     def test_a_quote_leads_to_a_message_that_is_not_loaded(self):
         first = f"The first {token()}"
         alice = self.browser(ALICE)

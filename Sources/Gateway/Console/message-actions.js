@@ -6,6 +6,7 @@ import { sentence } from './errors.js'
 import { tokenize } from './links.js'
 import { toast } from './notice.js'
 import { hasReactions, whoReacted } from './reactions.js'
+import { repliesTo, showReplies } from './replies.js'
 
 const mostLinks = 3
 
@@ -19,12 +20,17 @@ export function messageActions(app, message, handlers) {
   const hasPicture = isThere && onlyPicture(message)?.media_id && pictures.isOffered
   const mayEdit = isMine && isThere && ['text', 'image', 'video', 'audio', 'file'].includes(message.kind)
   const edit = message.kind === 'text' ? 'Edit' : message.content ? 'Edit caption' : 'Add a caption'
+  const replies = repliesTo(client.chat(conversation.id), message).length
   const isPinned = conversation.pinned_seqs.includes(message.seq)
   return [
     isThere && { name: 'reply', label: 'Reply', run: () => handlers.reply(message) },
     isThere && { name: 'smile', label: 'React', run: () => handlers.react(message) },
     message.reply_to && {
       name: 'up', label: 'Go to the quoted message', run: () => handlers.show(message.reply_to.seq),
+    },
+    replies > 0 && {
+      name: 'lines', label: replies === 1 ? 'Show the reply' : `Show ${replies} replies`,
+      run: () => showReplies(app, message, handlers),
     },
     hasReactions(message) && { name: 'group', label: 'Who reacted', run: () => whoReacted(app, message) },
     hasPicture && { name: 'picture', label: 'Open picture', run: handlers.openPicture },
