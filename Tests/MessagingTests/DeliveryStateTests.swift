@@ -38,7 +38,10 @@ struct DeliveryStateTests {
     @Test("bounds the users without a subscription, and counts them again once they are reported")
     mutating func users() throws {
         let one = try acknowledgement("12:12:")
-        for _ in 0...DeliveryState.maxUsers { state.acknowledge(one, by: .user(ID.random())) }
+        for _ in 0...DeliveryState.maxUsers {
+            let user = ID.random()
+            state.acknowledge(.init(user: user, epoch: "e", snapshot: one.snapshot), by: .user(user))
+        }
         var count = 0
         while !state.isEmpty { count += report().count }
         #expect(count == DeliveryState.maxUsers)
@@ -55,7 +58,7 @@ struct DeliveryStateTests {
         state.acknowledge(try acknowledgement(inProgress: DeliveryState.maxInProgress + 1, 0), by: .user(alice))
         #expect(state.isEmpty)
         let largest = try acknowledgement(inProgress: DeliveryState.maxInProgress, 0)
-        let clients = DeliveryState.maxReportBytes / largest.snapshot.text.utf8.count
+        let clients = DeliveryState.maxReportBytes / (21 * (2 + largest.snapshot.inProgress.count))
         let rooms = (0..<5).map { _ in ID.random() }
         for number in 0..<2 * clients {
             let one = try acknowledgement(inProgress: DeliveryState.maxInProgress, number)

@@ -18,6 +18,16 @@ struct DeliveryState {
         let user: ID
         let epoch: String
         let snapshot: Snapshot
+
+        /// Returns true if the other one says the same or more. Snapshots of one database are ordered in time, so their
+        /// ends tell: to compare all transactions of each would let long cursors take the event loops.
+        func isIncluded(in other: Acknowledgement) -> Bool {
+            epoch == other.epoch && isAtMost(other)
+        }
+
+        func isAtMost(_ other: Acknowledgement) -> Bool {
+            (snapshot.xmax, -snapshot.inProgress.count) <= (other.snapshot.xmax, -other.snapshot.inProgress.count)
+        }
     }
 
     /// The conversations of which an acknowledgement may include messages.
@@ -50,7 +60,7 @@ struct DeliveryState {
     static let maxUsers = 10_000
 
     /// The most transactions in progress of a snapshot, which a client can make as large as a request.
-    static let maxInProgress = 1_024
+    static let maxInProgress = 256
 
     /// The most clients whose acknowledgements become rows at a time.
     static let maxClientsAtOnce = 500
@@ -62,7 +72,7 @@ struct DeliveryState {
     static let maxConversationsOfUser = 256
 
     /// The most bytes of snapshots in a report.
-    static let maxReportBytes = 256 << 10
+    static let maxReportBytes = 1 << 20
 
     /// The number of failures after which the rows of a report are dropped.
     static let maxFailures = 5
@@ -92,7 +102,7 @@ struct DeliveryState {
     mutating func acknowledge(_ acknowledgement: Acknowledgement, by client: Client) {
         guard acknowledgement.snapshot.inProgress.count <= Self.maxInProgress else { return }
         if let last = pending[client] {
-            if last.epoch == acknowledgement.epoch, last.snapshot.covers(acknowledgement.snapshot) { return }
+            if acknowledgement.isIncluded(in: last) { return }
         } else if case .user = client {
             guard userCount < Self.maxUsers else { return }
             userCount += 1
@@ -102,6 +112,7 @@ struct DeliveryState {
 
     /// Takes the acknowledgements that are reported next.
     mutating func takeClients() -> [(client: Client, acknowledgement: Acknowledgement)] {
+        guard reported.count < 2 * Self.maxUsers else { return [] }
         let taken = pending.prefix(Self.maxClientsAtOnce).map { (client: $0.key, acknowledgement: $0.value) }
         for (client, _) in taken {
             pending[client] = nil
@@ -118,7 +129,8 @@ struct DeliveryState {
         switch scope {
         case .some(let conversations):
             let isWaiting = !own.conversations.isEmpty
-            for conversation in conversations where !Self.isOlder(acknowledgement, own.conversations[conversation]) {
+            for conversation in conversations {
+                if let last = own.conversations[conversation], acknowledgement.isIncluded(in: last) { continue }
                 own.conversations[conversation] = acknowledgement
             }
             if own.conversations.count > Self.maxConversationsOfUser {
@@ -135,15 +147,8 @@ struct DeliveryState {
 
     private mutating func addComplete(_ acknowledgement: Acknowledgement, count: Int?, to own: inout Reported) {
         if own.complete == nil { completeUsers.append(acknowledgement.user) }
-        if !Self.isOlder(acknowledgement, own.complete?.acknowledgement) {
-            own.complete = (acknowledgement, count)
-        }
-    }
-
-    /// Returns true if the other acknowledgement includes this one.
-    private static func isOlder(_ acknowledgement: Acknowledgement, _ other: Acknowledgement?) -> Bool {
-        guard let other else { return false }
-        return other.epoch == acknowledgement.epoch && other.snapshot.covers(acknowledgement.snapshot)
+        if let last = own.complete?.acknowledgement, acknowledgement.isIncluded(in: last) { return }
+        own.complete = (acknowledgement, count)
     }
 
     /// Takes the rows of the next report, each of one conversation: of each user one, then of each another, and so on.
@@ -155,8 +160,9 @@ struct DeliveryState {
             var left: [ID] = []
             for (index, user) in users.enumerated() {
                 guard let (conversation, acknowledgement) = reported[user]?.conversations.first else { continue }
-                let isAnother = taken[user]?.contains { $0.acknowledgement == acknowledgement } != true
-                if isAnother { bytes += acknowledgement.snapshot.text.utf8.count }
+                // Rows with the same snapshot share it. Each transaction takes at most 21 bytes.
+                let isAnother = taken[user]?.last.map { acknowledgement.isIncluded(in: $0.acknowledgement) } != true
+                if isAnother { bytes += 21 * (2 + acknowledgement.snapshot.inProgress.count) }
                 guard count == 0 || count < Self.maxConversations && bytes <= Self.maxReportBytes else {
                     users = users[index...] + left
                     return Self.sorted(taken)
@@ -172,9 +178,7 @@ struct DeliveryState {
     }
 
     private static func sorted(_ rows: [ID: [Row]]) -> [Row] {
-        rows.values.flatMap { own in
-            own.sorted { $0.acknowledgement.snapshot.text < $1.acknowledgement.snapshot.text }
-        }
+        rows.values.flatMap { own in own.sorted { !$1.acknowledgement.isAtMost($0.acknowledgement) } }
     }
 
     /// Takes the rows of the next report of users with all their conversations, in turn.
@@ -183,7 +187,7 @@ struct DeliveryState {
         for user in completeUsers {
             guard let (acknowledgement, count) = reported[user]?.complete else { break }
             conversations += max(1, count ?? assumedCount)
-            bytes += acknowledgement.snapshot.text.utf8.count
+            bytes += 21 * (2 + acknowledgement.snapshot.inProgress.count)
             guard rows.isEmpty || conversations <= Self.maxConversations && bytes <= Self.maxReportBytes else { break }
             rows.append(Row(acknowledgement: acknowledgement, conversation: nil, count: count))
             reported[user]?.complete = nil
