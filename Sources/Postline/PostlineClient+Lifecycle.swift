@@ -31,7 +31,7 @@ extension PostlineClient {
         let store = try Store(folder: folder, userID: userID, isShared: locks.isShared)
         do {
             if userID == DeviceState.localGuest {
-                try store.writeNow { if try $0.reader.serverMe() == nil { try $0.apply(Me.localGuest) } }
+                try store.writeNow { if try $0.reader.serverMe() == nil { try $0.apply(Me.newGuest(userID)) } }
             }
             try migrateLegacyData(store)
             return (store, try snapshot(of: store))

@@ -379,7 +379,11 @@ extension PostlineClient {
                     changes: try writer.reader.changes(), drafts: try writer.reader.drafts(),
                     data: try writer.reader.deviceData())
                 try old.outboxFiles.moveAll(to: new.outboxFiles)
-                try new.writeNow { try $0.importUnsynced(left, fillingOnly: !isGuest) }
+                try new.writeNow { writer in
+                    // Until the first sync the new guest is shown as the device had it.
+                    if isGuest, try writer.reader.serverMe() == nil { try writer.apply(Me.newGuest(userID)) }
+                    try writer.importUnsynced(left, fillingOnly: !isGuest)
+                }
                 try old.erase()
             }
             try new.close(erasing: false)

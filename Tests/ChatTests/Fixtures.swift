@@ -23,7 +23,7 @@ enum Fixture {
 
     /// Alice's own data.
     static func me(isGuest: Bool = false, username: String? = "alice", allowedAt: Date? = nil) -> Me {
-        var me = Me.localGuest
+        var me = Me.newGuest("guest")
         me.profile = person(alice, "Alice Ample", username: username, isGuest: isGuest)
         me.email = isGuest ? nil : "alice@example.com"
         me.profile.bio = "Maps and\nmountains."

@@ -129,7 +129,7 @@ struct OwnAccountTests {
         var scene = Scene()
         var model = Fixture.model(scene)
         _ = model.perform(.open("1"))
-        var other = Me.localGuest
+        var other = Me.newGuest("guest")
         other.profile = Fixture.person(Fixture.carol, "Carol")
         scene = Scene(of: other)
         _ = model.handle(.shows(scene.shown))

@@ -99,11 +99,11 @@ public struct Me: Sendable, Hashable, Codable, Identifiable {
         try members.encode(usernameChangeAllowedAt, forKey: .usernameChangeAllowedAt)
     }
 
-    /// The data of a guest that the server does not know yet.
-    static var localGuest: Me {
+    /// Returns the data of a guest before the server has told any.
+    static func newGuest(_ id: User.ID) -> Me {
         Me(
             User(
-                id: DeviceState.localGuest, isVerified: false, isGuest: true, isDeleted: false, attributes: [:],
+                id: id, isVerified: false, isGuest: true, isDeleted: false, attributes: [:],
                 version: 0, createdAt: Date(), updatedAt: Date()))
     }
 

@@ -26,10 +26,13 @@ struct ClientGuestTests {
                 #expect(device.client.me?.dateOfBirth == date)
                 let node = try await ServeProcess.start(database, port: port)
                 defer { node.command.signal(SIGKILL) }
+                let shown = ClientObserver { device.client.me?.dateOfBirth }
                 device.client.networkChanged()
                 try await device.waitUntil("the guest") {
                     if case .guest = $0.account { $0.state == .live } else { false }
                 }
+                // It is shown all the time.
+                #expect(shown.values == [date])
                 let id = try #require(device.client.me?.id)
                 #expect(device.client.me?.dateOfBirth == date)
                 try await eventually("the server to have it") {

@@ -19,7 +19,7 @@ struct ClientResetTests {
     }
 
     private static func me(_ name: String, _ version: Int) -> Me {
-        var me = Me.localGuest
+        var me = Me.newGuest("guest")
         me.profile = profile(alice, name, version)
         return me
     }
