@@ -109,20 +109,28 @@ extension Identifier where Object == Conversation {
     static let bobDave = Self(rawValue: Room.bobDave)
 }
 
+/// Runs a body with a server process, its database, and a device on which no user is signed in.
+@MainActor
+func withDevice(
+    _ body: @MainActor (TestDatabase, ServeProcess, AppDevice) async throws -> Void
+) async throws {
+    try await TestDatabase.with { database in
+        try await ServeProcess.with(database) { node in
+            try await AppDevice.with(.node(node.port)) { device in try await body(database, node, device) }
+        }
+    }
+}
+
 /// Runs a body with a server process, its database, and a device each of Alice and Bob.
 @MainActor
 func withAliceAndBob(
     _ body: @MainActor (TestDatabase, _ alice: AppDevice, _ bob: AppDevice) async throws -> Void
 ) async throws {
-    try await TestDatabase.with { database in
-        try await ServeProcess.with(database) { node in
-            try await AppDevice.with(.node(node.port)) { alice in
-                try await AppDevice.with(.node(node.port)) { bob in
-                    try await alice.signIn(.alice)
-                    try await bob.signIn(.bob)
-                    try await body(database, alice, bob)
-                }
-            }
+    try await withDevice { database, _, alice in
+        try await AppDevice.with(alice.server) { bob in
+            try await alice.signIn(.alice)
+            try await bob.signIn(.bob)
+            try await body(database, alice, bob)
         }
     }
 }

@@ -10,41 +10,37 @@ import Testing
 struct ClientBackgroundTests {
     @Test("sends the outbox and fetches in the background, without showing the user as online")
     func synced() async throws {
-        try await TestDatabase.with { database in
-            try await ServeProcess.with(database) { node in
-                try await AppDevice.with(.node(node.port)) { device in
-                    #expect(await !device.client.sync())
-                    try await device.signIn(.alice)
-                    try await device.relaunch(inBackground: true)
-                    let client = device.client
-                    let chats = [
-                        try await client.loadedChat(with: .aliceBob), try await client.loadedChat(with: .aliceCarol),
-                    ]
-                    for number in 1...3 {
-                        for chat in chats { try await chat.send("background \(number)") }
-                    }
-                    let bob = try await node.signedIn(.bob)
-                    try await bob.send("his own", to: Room.aliceBob)
-                    #expect(client.pendingChangeCount == 6)
-                    #expect(await client.sync())
-                    #expect(client.pendingChangeCount == 0 && chats[0].contents.contains("his own"))
-                    #expect(
-                        try await database.value("select count(*) from messages where content like 'background%'")
-                            == "6")
-                    guard case .offline = client.state else {
-                        Issue.record("it is \(client.state)")
-                        return
-                    }
-                    // In the foreground it waits for the live connection.
-                    await client.enterForeground()
-                    try await device.waitUntilLive()
-                    try await chats[0].send("foreground")
-                    #expect(await client.sync() && chats[0].messages.last?.delivery == .sent)
-                    // Nothing connects after `disconnect`.
-                    await client.disconnect()
-                    #expect(await !client.sync())
-                }
+        try await withDevice { database, node, device in
+            #expect(await !device.client.sync())
+            try await device.signIn(.alice)
+            try await device.relaunch(inBackground: true)
+            let client = device.client
+            let chats = [
+                try await client.loadedChat(with: .aliceBob), try await client.loadedChat(with: .aliceCarol),
+            ]
+            for number in 1...3 {
+                for chat in chats { try await chat.send("background \(number)") }
             }
+            let bob = try await node.signedIn(.bob)
+            try await bob.send("his own", to: Room.aliceBob)
+            #expect(client.pendingChangeCount == 6)
+            #expect(await client.sync())
+            #expect(client.pendingChangeCount == 0 && chats[0].contents.contains("his own"))
+            #expect(
+                try await database.value("select count(*) from messages where content like 'background%'")
+                    == "6")
+            guard case .offline = client.state else {
+                Issue.record("it is \(client.state)")
+                return
+            }
+            // In the foreground it waits for the live connection.
+            await client.enterForeground()
+            try await device.waitUntilLive()
+            try await chats[0].send("foreground")
+            #expect(await client.sync() && chats[0].messages.last?.delivery == .sent)
+            // Nothing connects after `disconnect`.
+            await client.disconnect()
+            #expect(await !client.sync())
         }
     }
 

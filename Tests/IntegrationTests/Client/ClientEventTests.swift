@@ -24,47 +24,43 @@ struct ClientEventTests {
 
     @Test("subscribers each get the messages of others, live and after a return")
     func messages() async throws {
-        try await TestDatabase.with { database in
-            try await ServeProcess.with(database) { node in
-                try await AppDevice.with(.node(node.port)) { device in
-                    let all = device.client.events
-                    try await device.signIn(.alice)
-                    let bob = try await node.signedIn(.bob)
-                    let chat = try await device.client.loadedChat(with: .aliceBob)
-                    let other = try await device.client.loadedChat(with: .aliceCarol)
-                    let (second, ofChat, ofOther) = (device.client.events, chat.events, other.events)
-                    try await chat.send("Her own is none")
-                    try await bob.send("Hello", to: Room.aliceBob)
-                    for events in [all, second, ofChat] {
-                        let event = try await next(events, "his message") { $0.conversationID == .aliceBob }
-                        #expect(Self.content(event) == "Hello")
-                        guard case .messageReceived(let message)? = event else { return }
-                        #expect(message.sender?.id == .bob && chat.messages.contains(message))
-                    }
-                    await device.client.disconnect()
-                    try await bob.send("While away", to: Room.aliceBob)
-                    let carol = try await node.signedIn(.carol)
-                    try await carol.send("From Carol", to: Room.aliceCarol)
-                    try device.client.connect()
-                    let missed = try await next(ofChat, "the missed message") { _ in true }
-                    #expect(Self.content(missed) == "While away")
-                    #expect(Self.content(try await next(ofOther, "her message") { _ in true }) == "From Carol")
-                    // Another device's answer marks the message before it as read.
-                    let otherDevice = try await node.signedIn(.alice)
-                    await device.client.disconnect()
-                    try await bob.send("Answered elsewhere", to: Room.aliceBob)
-                    try await otherDevice.send("The answer", to: Room.aliceBob)
-                    try device.client.connect()
-                    let answered = try await next(ofChat, "the answered message") { _ in true }
-                    #expect(Self.content(answered) == "Answered elsewhere")
-                    // An edit is not a new message. A page of older messages brings none.
-                    try await database.psql(
-                        "update messages set content = 'Edited' where content = 'Hello'")
-                    try await chat.jump(toSeq: 1)
-                    try await bob.send("The last", to: Room.aliceBob)
-                    #expect(Self.content(try await next(ofChat, "the last message") { _ in true }) == "The last")
-                }
+        try await withDevice { database, node, device in
+            let all = device.client.events
+            try await device.signIn(.alice)
+            let bob = try await node.signedIn(.bob)
+            let chat = try await device.client.loadedChat(with: .aliceBob)
+            let other = try await device.client.loadedChat(with: .aliceCarol)
+            let (second, ofChat, ofOther) = (device.client.events, chat.events, other.events)
+            try await chat.send("Her own is none")
+            try await bob.send("Hello", to: Room.aliceBob)
+            for events in [all, second, ofChat] {
+                let event = try await next(events, "his message") { $0.conversationID == .aliceBob }
+                #expect(Self.content(event) == "Hello")
+                guard case .messageReceived(let message)? = event else { return }
+                #expect(message.sender?.id == .bob && chat.messages.contains(message))
             }
+            await device.client.disconnect()
+            try await bob.send("While away", to: Room.aliceBob)
+            let carol = try await node.signedIn(.carol)
+            try await carol.send("From Carol", to: Room.aliceCarol)
+            try device.client.connect()
+            let missed = try await next(ofChat, "the missed message") { _ in true }
+            #expect(Self.content(missed) == "While away")
+            #expect(Self.content(try await next(ofOther, "her message") { _ in true }) == "From Carol")
+            // Another device's answer marks the message before it as read.
+            let otherDevice = try await node.signedIn(.alice)
+            await device.client.disconnect()
+            try await bob.send("Answered elsewhere", to: Room.aliceBob)
+            try await otherDevice.send("The answer", to: Room.aliceBob)
+            try device.client.connect()
+            let answered = try await next(ofChat, "the answered message") { _ in true }
+            #expect(Self.content(answered) == "Answered elsewhere")
+            // An edit is not a new message. A page of older messages brings none.
+            try await database.psql(
+                "update messages set content = 'Edited' where content = 'Hello'")
+            try await chat.jump(toSeq: 1)
+            try await bob.send("The last", to: Room.aliceBob)
+            #expect(Self.content(try await next(ofChat, "the last message") { _ in true }) == "The last")
         }
     }
 
@@ -99,41 +95,37 @@ struct ClientEventTests {
 
     @Test("of more than 100 missed messages of a conversation, the older ones are told by their number")
     func limited() async throws {
-        try await TestDatabase.with { database in
-            try await ServeProcess.with(database) { node in
-                try await AppDevice.with(.node(node.port)) { device in
-                    try await device.signIn(.alice)
-                    let bob = try await node.signedIn(.bob)
-                    let chat = try await device.client.loadedChat(with: .aliceBob)
-                    let (all, ofChat, ofOther) = (
-                        device.client.events, chat.events, device.client.chat(with: .aliceCarol).events
-                    )
-                    try await bob.send("Before", to: Room.aliceBob)
-                    for events in [all, ofChat] {
-                        let event = try await next(events, "the first") { $0.conversationID == .aliceBob }
-                        #expect(Self.content(event) == "Before")
-                    }
-                    await device.client.disconnect()
-                    try await database.psql(
-                        """
-                        insert into messages (conversation_id, sender_id, content)
-                        select '\(Room.aliceBob)', '\(Person.bob.id)', 'Message ' || n from generate_series(1, 120) n
-                        """)
-                    try await node.signedIn(.carol).send("One", to: Room.aliceCarol)
-                    try device.client.connect()
-                    for events in [all, ofChat] {
-                        let missed = try await next(events, "the number") {
-                            if case .missed = $0 { true } else { false }
-                        }
-                        #expect(missed == .missed(count: 20))
-                        for number in 21...120 {
-                            let event = try await next(events, "message \(number)") { $0.conversationID == .aliceBob }
-                            #expect(Self.content(event) == "Message \(number)")
-                        }
-                    }
-                    #expect(Self.content(try await next(ofOther, "her message") { _ in true }) == "One")
+        try await withDevice { database, node, device in
+            try await device.signIn(.alice)
+            let bob = try await node.signedIn(.bob)
+            let chat = try await device.client.loadedChat(with: .aliceBob)
+            let (all, ofChat, ofOther) = (
+                device.client.events, chat.events, device.client.chat(with: .aliceCarol).events
+            )
+            try await bob.send("Before", to: Room.aliceBob)
+            for events in [all, ofChat] {
+                let event = try await next(events, "the first") { $0.conversationID == .aliceBob }
+                #expect(Self.content(event) == "Before")
+            }
+            await device.client.disconnect()
+            try await database.psql(
+                """
+                insert into messages (conversation_id, sender_id, content)
+                select '\(Room.aliceBob)', '\(Person.bob.id)', 'Message ' || n from generate_series(1, 120) n
+                """)
+            try await node.signedIn(.carol).send("One", to: Room.aliceCarol)
+            try device.client.connect()
+            for events in [all, ofChat] {
+                let missed = try await next(events, "the number") {
+                    if case .missed = $0 { true } else { false }
+                }
+                #expect(missed == .missed(count: 20))
+                for number in 21...120 {
+                    let event = try await next(events, "message \(number)") { $0.conversationID == .aliceBob }
+                    #expect(Self.content(event) == "Message \(number)")
                 }
             }
+            #expect(Self.content(try await next(ofOther, "her message") { _ in true }) == "One")
         }
     }
 

@@ -56,37 +56,33 @@ struct ClientGuestTests {
         "signing in merges a guest's messages and birthday, and removes its file",
         .covers("E14"))
     func signsIn() async throws {
-        try await TestDatabase.with { database in
-            try await ServeProcess.with(database) { node in
-                try await AppDevice.with(.node(node.port)) { device in
-                    try device.client.continueAsGuest()
-                    try await device.waitUntil("the guest") {
-                        if case .guest = $0.account { $0.state == .live } else { false }
-                    }
-                    let guest = try #require(device.client.me?.id)
-                    let chat = try await device.client.openConversation(with: .frank)
-                    try await device.client.send("from the guest", in: chat)
-                    try await database.psql(
-                        "update user_profiles set bio = 'Her own.', location = null where id = '\(Person.alice.id)'")
-                    // The server is down, so this edit is not sent yet.
-                    try await device.client.updateProfile {
-                        $0.bio = "The guest's."
-                        $0.location = "Linz"
-                    }
-                    try await device.client.signIn(email: Person.alice.email, password: "postline-dev")
-                    try await device.waitUntilLive()
-                    #expect(device.client.account == .user(id: .alice))
-                    try await device.waitUntil("the guest's message") { client in
-                        client.conversations.contains { $0.lastMessageContent == "from the guest" }
-                    }
-                    try await device.waitUntil("the guest's location, and the account's own bio") {
-                        $0.me?.location == "Linz" && $0.me?.bio == "Her own."
-                    }
-                    let files = try FileManager.default.contentsOfDirectory(atPath: device.folder.path)
-                    #expect(!files.contains { $0.hasPrefix(guest.rawValue) })
-                    #expect(!FileManager.default.fileExists(atPath: device.folder.path + "/secrets/\(guest).secret"))
-                }
+        try await withDevice { database, _, device in
+            try device.client.continueAsGuest()
+            try await device.waitUntil("the guest") {
+                if case .guest = $0.account { $0.state == .live } else { false }
             }
+            let guest = try #require(device.client.me?.id)
+            let chat = try await device.client.openConversation(with: .frank)
+            try await device.client.send("from the guest", in: chat)
+            try await database.psql(
+                "update user_profiles set bio = 'Her own.', location = null where id = '\(Person.alice.id)'")
+            // The server is down, so this edit is not sent yet.
+            try await device.client.updateProfile {
+                $0.bio = "The guest's."
+                $0.location = "Linz"
+            }
+            try await device.client.signIn(email: Person.alice.email, password: "postline-dev")
+            try await device.waitUntilLive()
+            #expect(device.client.account == .user(id: .alice))
+            try await device.waitUntil("the guest's message") { client in
+                client.conversations.contains { $0.lastMessageContent == "from the guest" }
+            }
+            try await device.waitUntil("the guest's location, and the account's own bio") {
+                $0.me?.location == "Linz" && $0.me?.bio == "Her own."
+            }
+            let files = try FileManager.default.contentsOfDirectory(atPath: device.folder.path)
+            #expect(!files.contains { $0.hasPrefix(guest.rawValue) })
+            #expect(!FileManager.default.fileExists(atPath: device.folder.path + "/secrets/\(guest).secret"))
         }
     }
 
@@ -128,23 +124,19 @@ struct ClientGuestTests {
 
     @Test("other devices show a merged guest's messages as the account's")
     func sender() async throws {
-        try await TestDatabase.with { database in
-            try await ServeProcess.with(database) { node in
-                try await AppDevice.with(.node(node.port)) { device in
-                    try await device.signIn(.frank)
-                    try await device.waitUntilLive()
-                    let guest = try await TestClient.connect(port: node.port)
-                    let tokens = try await guest.becomeGuest("Gwen")
-                    let room = try await guest.conversation(with: Person.frank.id)
-                    try await guest.send("hello frank", to: room)
-                    let chat = try await device.client.loadedChat(with: Conversation.ID(room))
-                    try await device.waitUntil("the guest's message") { _ in
-                        chat.messages.last?.content == "hello frank"
-                    }
-                    try await TestClient.connect(port: node.port).logIn(Person.alice.email, guest: tokens)
-                    try await device.waitUntil("its new sender") { _ in chat.messages.last?.senderID == .alice
-                    }
-                }
+        try await withDevice { _, node, device in
+            try await device.signIn(.frank)
+            try await device.waitUntilLive()
+            let guest = try await TestClient.connect(port: node.port)
+            let tokens = try await guest.becomeGuest("Gwen")
+            let room = try await guest.conversation(with: Person.frank.id)
+            try await guest.send("hello frank", to: room)
+            let chat = try await device.client.loadedChat(with: Conversation.ID(room))
+            try await device.waitUntil("the guest's message") { _ in
+                chat.messages.last?.content == "hello frank"
+            }
+            try await TestClient.connect(port: node.port).logIn(Person.alice.email, guest: tokens)
+            try await device.waitUntil("its new sender") { _ in chat.messages.last?.senderID == .alice
             }
         }
     }
@@ -201,76 +193,68 @@ struct ClientGuestTests {
 
     @Test("after a lost upgrade response, signing in recovers the account")
     func lostUpgrade() async throws {
-        try await TestDatabase.with { database in
-            try await ServeProcess.with(database) { node in
-                try await AppDevice.with(.node(node.port)) { device in
-                    try device.client.continueAsGuest()
-                    try await device.waitUntil("the guest") {
-                        if case .guest = $0.account { $0.state == .live } else { false }
-                    }
-                    let id = try #require(device.client.me?.id)
-                    await device.client.disconnect()
-                    try await device.client.updateProfile { $0.bio = "Of the guest." }
-                    // The server executes the upgrade, and the response is lost.
-                    let file = device.folder.appending(path: "secrets/\(id).secret")
-                    let lost = try await node.connect()
-                    try await lost.authenticate(try JSON(parsing: String(contentsOf: file, encoding: .utf8)))
-                    try await lost.call(
-                        "auth.upgrade", ["email": "lost@new.example.com", "password": "postline-dev"])
-                    try await device.client.signIn(email: "lost@new.example.com", password: "postline-dev")
-                    #expect(device.client.account == .user(id: id))
-                    try await device.waitUntil("the account's data") {
-                        $0.me?.bio == "Of the guest." && $0.pendingChangeCount == 0
-                    }
-                    try await device.relaunch()
-                    try await device.waitUntilLive()
-                    #expect(device.client.account == .user(id: id))
-                }
+        try await withDevice { _, node, device in
+            try device.client.continueAsGuest()
+            try await device.waitUntil("the guest") {
+                if case .guest = $0.account { $0.state == .live } else { false }
             }
+            let id = try #require(device.client.me?.id)
+            await device.client.disconnect()
+            try await device.client.updateProfile { $0.bio = "Of the guest." }
+            // The server executes the upgrade, and the response is lost.
+            let file = device.folder.appending(path: "secrets/\(id).secret")
+            let lost = try await node.connect()
+            try await lost.authenticate(try JSON(parsing: String(contentsOf: file, encoding: .utf8)))
+            try await lost.call(
+                "auth.upgrade", ["email": "lost@new.example.com", "password": "postline-dev"])
+            try await device.client.signIn(email: "lost@new.example.com", password: "postline-dev")
+            #expect(device.client.account == .user(id: id))
+            try await device.waitUntil("the account's data") {
+                $0.me?.bio == "Of the guest." && $0.pendingChangeCount == 0
+            }
+            try await device.relaunch()
+            try await device.waitUntilLive()
+            #expect(device.client.account == .user(id: id))
         }
     }
 
     @Test("a sign-in without a usable store finishes at the next launch")
     func storeFails() async throws {
-        try await TestDatabase.with { database in
-            try await ServeProcess.with(database) { node in
-                try await AppDevice.with(.node(node.port)) { device in
-                    try device.client.continueAsGuest()
-                    try await device.waitUntil("the guest") {
-                        if case .guest = $0.account { $0.state == .live } else { false }
-                    }
-                    let account = device.client.account
-                    // An error before the server knows of the sign-in leaves the guest signed in.
-                    await #expect(throws: PostlineError.self) {
-                        try await device.client.signIn(email: Person.alice.email, password: "wrong")
-                    }
-                    #expect(device.client.account == account)
-                    let chat = try await device.client.openConversation(with: .frank)
-                    await device.client.disconnect()
-                    try await device.client.send("written before", in: chat)
-                    let place = device.folder.appending(path: "\(Person.alice.id).sqlite")
-                    try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
-                    await #expect {
-                        try await device.client.signIn(email: Person.alice.email, password: "postline-dev")
-                    } throws: { error in
-                        (error as? PostlineError)?.code == .storeUnusable
-                    }
-                    guard case .signedOut(let error?) = device.client.state else {
-                        Issue.record("\(device.client.state)")
-                        return
-                    }
-                    #expect(error.code == .storeUnusable)
-                    try FileManager.default.removeItem(at: place)
-                    try device.client.connect()
-                    try await device.waitUntilLive()
-                    #expect(device.client.account == .user(id: .alice))
-                    try await device.waitUntil("the guest's message") { client in
-                        client.pendingChangeCount == 0
-                            && client.conversations.contains { $0.lastMessageContent == "written before" }
-                    }
-                    #expect(device.client.refusedChanges.isEmpty)
-                }
+        try await withDevice { _, _, device in
+            try device.client.continueAsGuest()
+            try await device.waitUntil("the guest") {
+                if case .guest = $0.account { $0.state == .live } else { false }
             }
+            let account = device.client.account
+            // An error before the server knows of the sign-in leaves the guest signed in.
+            await #expect(throws: PostlineError.self) {
+                try await device.client.signIn(email: Person.alice.email, password: "wrong")
+            }
+            #expect(device.client.account == account)
+            let chat = try await device.client.openConversation(with: .frank)
+            await device.client.disconnect()
+            try await device.client.send("written before", in: chat)
+            let place = device.folder.appending(path: "\(Person.alice.id).sqlite")
+            try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
+            await #expect {
+                try await device.client.signIn(email: Person.alice.email, password: "postline-dev")
+            } throws: { error in
+                (error as? PostlineError)?.code == .storeUnusable
+            }
+            guard case .signedOut(let error?) = device.client.state else {
+                Issue.record("\(device.client.state)")
+                return
+            }
+            #expect(error.code == .storeUnusable)
+            try FileManager.default.removeItem(at: place)
+            try device.client.connect()
+            try await device.waitUntilLive()
+            #expect(device.client.account == .user(id: .alice))
+            try await device.waitUntil("the guest's message") { client in
+                client.pendingChangeCount == 0
+                    && client.conversations.contains { $0.lastMessageContent == "written before" }
+            }
+            #expect(device.client.refusedChanges.isEmpty)
         }
     }
 

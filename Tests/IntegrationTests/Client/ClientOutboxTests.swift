@@ -91,40 +91,36 @@ struct ClientOutboxTests {
         "a refused change keeps its error, blocks nothing, and can be retried or discarded",
         .covers("D31"))
     func refusals() async throws {
-        try await TestDatabase.with { database in
-            try await ServeProcess.with(database) { node in
-                try await AppDevice.with(.node(node.port)) { device in
-                    try await device.signIn(.alice)
-                    let chat = try await device.client.loadedChat(with: .aliceBob)
-                    // The server takes 4 KiB.
-                    let data: [String: JSONValue] = ["text": .string(String(repeating: "x", count: 5_000))]
-                    try await chat.send("refused", details: MessageDetails(data: data))
-                    try await chat.send("after it")
-                    try await device.waitUntil("the refusal, and the next") { client in
-                        client.refusedChanges.count == 1
-                            && chat.messages.contains { $0.content == "after it" && $0.delivery == .sent }
-                    }
-                    let refused = try #require(device.client.refusedChanges.first)
-                    #expect(refused.kind == .message)
-                    #expect(refused.error.code == .invalidParams)
-                    #expect(refused.error.field == "data")
-                    #expect(chat.messages.last?.delivery == .refused(refused.error, change: refused.id))
-                    try await device.client.retryChange(refused.id)
-                    try await device.waitUntil("the second refusal") {
-                        $0.refusedChanges.map(\.id) == [refused.id]
-                    }
-                    try await device.client.discardChange(refused.id)
-                    #expect(device.client.refusedChanges.isEmpty)
-                    #expect(chat.messages.last?.content == "after it")
-
-                    try await device.client.updateProfile { $0.website = "no address" }
-                    try await device.waitUntil("the refusal") { $0.refusedChanges.first?.error.field == "website" }
-                    // A refused value is not shown as current.
-                    #expect(device.client.me?.website != "no address")
-                    try await device.client.updateProfile { $0.bio = "A bio." }
-                    try await device.waitUntil("the next edit") { $0.me?.bio == "A bio." }
-                }
+        try await withDevice { _, _, device in
+            try await device.signIn(.alice)
+            let chat = try await device.client.loadedChat(with: .aliceBob)
+            // The server takes 4 KiB.
+            let data: [String: JSONValue] = ["text": .string(String(repeating: "x", count: 5_000))]
+            try await chat.send("refused", details: MessageDetails(data: data))
+            try await chat.send("after it")
+            try await device.waitUntil("the refusal, and the next") { client in
+                client.refusedChanges.count == 1
+                    && chat.messages.contains { $0.content == "after it" && $0.delivery == .sent }
             }
+            let refused = try #require(device.client.refusedChanges.first)
+            #expect(refused.kind == .message)
+            #expect(refused.error.code == .invalidParams)
+            #expect(refused.error.field == "data")
+            #expect(chat.messages.last?.delivery == .refused(refused.error, change: refused.id))
+            try await device.client.retryChange(refused.id)
+            try await device.waitUntil("the second refusal") {
+                $0.refusedChanges.map(\.id) == [refused.id]
+            }
+            try await device.client.discardChange(refused.id)
+            #expect(device.client.refusedChanges.isEmpty)
+            #expect(chat.messages.last?.content == "after it")
+
+            try await device.client.updateProfile { $0.website = "no address" }
+            try await device.waitUntil("the refusal") { $0.refusedChanges.first?.error.field == "website" }
+            // A refused value is not shown as current.
+            #expect(device.client.me?.website != "no address")
+            try await device.client.updateProfile { $0.bio = "A bio." }
+            try await device.waitUntil("the next edit") { $0.me?.bio == "A bio." }
         }
     }
 
@@ -225,76 +221,64 @@ struct ClientOutboxTests {
 
     @Test("a message over the line limit is refused locally")
     func tooLong() async throws {
-        try await TestDatabase.with { database in
-            try await ServeProcess.with(database) { node in
-                try await AppDevice.with(.node(node.port)) { device in
-                    try await device.signIn(.alice)
-                    let chat = try await device.client.loadedChat(with: .aliceBob)
-                    for length in [70_000, 1_200_000] {
-                        let data: [String: JSONValue] = ["text": .string(String(repeating: "x", count: length))]
-                        try await chat.send("long", details: MessageDetails(data: data))
-                    }
-                    try await chat.send("behind it")
-                    try await device.waitUntil("the refusals, and the next") { client in
-                        client.refusedChanges.map(\.error.code) == [.lineTooLong, .lineTooLong]
-                            && chat.messages.contains { $0.content == "behind it" && $0.delivery == .sent }
-                    }
-                    await #expect {
-                        try await device.client.searchProfiles(String(repeating: "y", count: 70_000))
-                    } throws: { error in
-                        (error as? PostlineError)?.code == .lineTooLong
-                    }
-                    #expect(device.client.state == .live)
-                }
+        try await withDevice { _, _, device in
+            try await device.signIn(.alice)
+            let chat = try await device.client.loadedChat(with: .aliceBob)
+            for length in [70_000, 1_200_000] {
+                let data: [String: JSONValue] = ["text": .string(String(repeating: "x", count: length))]
+                try await chat.send("long", details: MessageDetails(data: data))
             }
+            try await chat.send("behind it")
+            try await device.waitUntil("the refusals, and the next") { client in
+                client.refusedChanges.map(\.error.code) == [.lineTooLong, .lineTooLong]
+                    && chat.messages.contains { $0.content == "behind it" && $0.delivery == .sent }
+            }
+            await #expect {
+                try await device.client.searchProfiles(String(repeating: "y", count: 70_000))
+            } throws: { error in
+                (error as? PostlineError)?.code == .lineTooLong
+            }
+            #expect(device.client.state == .live)
         }
     }
 
     @Test("discards a queued change without blocking the next")
     func givenUp() async throws {
-        try await TestDatabase.with { database in
-            try await ServeProcess.with(database) { node in
-                try await AppDevice.with(.node(node.port)) { device in
-                    try await device.signIn(.alice)
-                    await device.client.disconnect()
-                    let chat = try await device.client.loadedChat(with: .aliceBob)
-                    let sent = chat.contents
-                    try await chat.send("not meant so")
-                    try await chat.send("meant so")
-                    guard
-                        case .queued(let change)? = chat.messages.first(where: { $0.content == "not meant so" })?
-                            .delivery
-                    else {
-                        Issue.record("\(chat.messages)")
-                        return
-                    }
-                    try await device.client.discardChange(change)
-                    #expect(chat.contents == sent + ["meant so"])
-                    try device.client.connect()
-                    try await device.waitUntil("an empty outbox") { $0.pendingChangeCount == 0 && $0.state == .live }
-                    #expect(
-                        try await database.column("select content from messages where content like '%meant so'")
-                            == ["meant so"])
-                }
+        try await withDevice { database, _, device in
+            try await device.signIn(.alice)
+            await device.client.disconnect()
+            let chat = try await device.client.loadedChat(with: .aliceBob)
+            let sent = chat.contents
+            try await chat.send("not meant so")
+            try await chat.send("meant so")
+            guard
+                case .queued(let change)? = chat.messages.first(where: { $0.content == "not meant so" })?
+                    .delivery
+            else {
+                Issue.record("\(chat.messages)")
+                return
             }
+            try await device.client.discardChange(change)
+            #expect(chat.contents == sent + ["meant so"])
+            try device.client.connect()
+            try await device.waitUntil("an empty outbox") { $0.pendingChangeCount == 0 && $0.state == .live }
+            #expect(
+                try await database.column("select content from messages where content like '%meant so'")
+                    == ["meant so"])
         }
     }
 
     @Test("a draft survives a restart and ends with its message")
     func drafts() async throws {
-        try await TestDatabase.with { database in
-            try await ServeProcess.with(database) { node in
-                try await AppDevice.with(.node(node.port)) { device in
-                    try await device.signIn(.alice)
-                    try await device.client.chat(with: .aliceBob).setDraft("Dear B")
-                    try await device.relaunch()
-                    let chat = try await device.client.loadedChat(with: .aliceBob)
-                    #expect(chat.draft == "Dear B")
-                    #expect(device.client.conversations.first { $0.id == .aliceBob }?.draft == "Dear B")
-                    try await chat.send("Dear Bob")
-                    #expect(chat.draft == "")
-                }
-            }
+        try await withDevice { _, _, device in
+            try await device.signIn(.alice)
+            try await device.client.chat(with: .aliceBob).setDraft("Dear B")
+            try await device.relaunch()
+            let chat = try await device.client.loadedChat(with: .aliceBob)
+            #expect(chat.draft == "Dear B")
+            #expect(device.client.conversations.first { $0.id == .aliceBob }?.draft == "Dear B")
+            try await chat.send("Dear Bob")
+            #expect(chat.draft == "")
         }
     }
 
@@ -302,32 +286,28 @@ struct ClientOutboxTests {
         "chooses a built-in avatar, a picture, and none",
         .covers("C20"))
     func avatar() async throws {
-        try await TestDatabase.with { database in
-            try await ServeProcess.with(database) { node in
-                try await AppDevice.with(.node(node.port)) { device in
-                    try await device.signIn(.alice)
-                    let client = device.client
-                    let builtIn = try #require(try await client.builtInAvatars().last)
-                    for (picture, shown) in [
-                        (ProfileEdit.AvatarChoice.builtIn(id: builtIn.id), Avatar.builtIn(id: builtIn.id)),
-                        (
-                            .custom(url: "https://pictures.example.com/a.png"),
-                            .custom(url: "https://pictures.example.com/a.png")
-                        ),
-                    ] {
-                        try await client.updateProfile { $0.avatar = picture }
-                        #expect(client.me?.avatar == shown)
-                        try await device.waitUntil("the saved edit") { $0.pendingChangeCount == 0 }
-                        #expect(client.me?.avatar == shown)
-                        #expect(client.refusedChanges.isEmpty)
-                    }
-                    try await client.updateProfile { $0.avatar = nil }
-                    try await device.waitUntil("the saved edit") { $0.pendingChangeCount == 0 }
-                    guard case .initials("AM", _)? = client.me?.avatar else {
-                        Issue.record("\(String(describing: client.me?.avatar))")
-                        return
-                    }
-                }
+        try await withDevice { _, _, device in
+            try await device.signIn(.alice)
+            let client = device.client
+            let builtIn = try #require(try await client.builtInAvatars().last)
+            for (picture, shown) in [
+                (ProfileEdit.AvatarChoice.builtIn(id: builtIn.id), Avatar.builtIn(id: builtIn.id)),
+                (
+                    .custom(url: "https://pictures.example.com/a.png"),
+                    .custom(url: "https://pictures.example.com/a.png")
+                ),
+            ] {
+                try await client.updateProfile { $0.avatar = picture }
+                #expect(client.me?.avatar == shown)
+                try await device.waitUntil("the saved edit") { $0.pendingChangeCount == 0 }
+                #expect(client.me?.avatar == shown)
+                #expect(client.refusedChanges.isEmpty)
+            }
+            try await client.updateProfile { $0.avatar = nil }
+            try await device.waitUntil("the saved edit") { $0.pendingChangeCount == 0 }
+            guard case .initials("AM", _)? = client.me?.avatar else {
+                Issue.record("\(String(describing: client.me?.avatar))")
+                return
             }
         }
     }

@@ -10,23 +10,19 @@ import Testing
 struct ClientRefreshTests {
     @Test("a refresh returns with all changes shown")
     func live() async throws {
-        try await TestDatabase.with { database in
-            try await ServeProcess.with(database) { node in
-                try await AppDevice.with(.node(node.port)) { device in
-                    try await device.signIn(.alice)
-                    let bob = try await node.signedIn(.bob)
-                    let chat = try await device.client.loadedChat(with: .aliceBob)
-                    for number in 0..<10 {
-                        try await bob.send("number \(number)", to: Room.aliceBob)
-                        try await device.client.refresh()
-                        #expect(chat.messages.last?.content == "number \(number)")
-                    }
-                    // Pushes continue.
-                    try await bob.send("pushed", to: Room.aliceBob)
-                    try await device.waitUntil("the pushed message") { _ in chat.messages.last?.content == "pushed" }
-                    #expect(device.client.state == .live)
-                }
+        try await withDevice { _, node, device in
+            try await device.signIn(.alice)
+            let bob = try await node.signedIn(.bob)
+            let chat = try await device.client.loadedChat(with: .aliceBob)
+            for number in 0..<10 {
+                try await bob.send("number \(number)", to: Room.aliceBob)
+                try await device.client.refresh()
+                #expect(chat.messages.last?.content == "number \(number)")
             }
+            // Pushes continue.
+            try await bob.send("pushed", to: Room.aliceBob)
+            try await device.waitUntil("the pushed message") { _ in chat.messages.last?.content == "pushed" }
+            #expect(device.client.state == .live)
         }
     }
 

@@ -45,39 +45,31 @@ struct ClientSignOutTests {
 
     @Test("a session that is kept ends while another user is signed in, and not before a call to connect")
     func otherUser() async throws {
-        try await TestDatabase.with { database in
-            try await ServeProcess.with(database) { node in
-                try await AppDevice.with(.node(node.port)) { device in
-                    try await device.signIn(.alice)
-                    await device.client.disconnect()
-                    try await device.client.signOut()
-                    try await device.client.signIn(email: Person.bob.email, password: "postline-dev")
-                    #expect(device.client.endedSessions.first()?.userID == .alice)
-                    #expect(try await sessions(database) == "2")
-                    try device.client.connect()
-                    try await eventually("the end of the session") { try await sessions(database) == "1" }
-                    try await device.waitUntilLive()
-                    #expect(device.client.account == .user(id: .bob))
-                }
-            }
+        try await withDevice { database, _, device in
+            try await device.signIn(.alice)
+            await device.client.disconnect()
+            try await device.client.signOut()
+            try await device.client.signIn(email: Person.bob.email, password: "postline-dev")
+            #expect(device.client.endedSessions.first()?.userID == .alice)
+            #expect(try await sessions(database) == "2")
+            try device.client.connect()
+            try await eventually("the end of the session") { try await sessions(database) == "1" }
+            try await device.waitUntilLive()
+            #expect(device.client.account == .user(id: .bob))
         }
     }
 
     @Test("keeps ten sessions, and erases one that the server does not know")
     func bounds() async throws {
-        try await TestDatabase.with { database in
-            try await ServeProcess.with(database) { node in
-                try await AppDevice.with(.node(node.port)) { device in
-                    let sessions = device.client.endedSessions
-                    for number in 0..<12 {
-                        try sessions.add(
-                            Tokens(accessToken: "\(number)", refreshToken: "r", userID: .alice, isGuest: false))
-                    }
-                    #expect(sessions.first()?.accessToken == "2")
-                    try await device.relaunch()
-                    try await device.waitUntil("the tokens to be erased") { $0.endedSessions.first() == nil }
-                }
+        try await withDevice { _, _, device in
+            let sessions = device.client.endedSessions
+            for number in 0..<12 {
+                try sessions.add(
+                    Tokens(accessToken: "\(number)", refreshToken: "r", userID: .alice, isGuest: false))
             }
+            #expect(sessions.first()?.accessToken == "2")
+            try await device.relaunch()
+            try await device.waitUntil("the tokens to be erased") { $0.endedSessions.first() == nil }
         }
     }
 }

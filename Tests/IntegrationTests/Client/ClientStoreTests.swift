@@ -123,25 +123,21 @@ struct ClientStoreTests {
 
     @Test("changes of a newer app version stay queued and block nothing")
     func newerChange() async throws {
-        try await TestDatabase.with { database in
-            try await ServeProcess.with(database) { node in
-                try await AppDevice.with(.node(node.port)) { device in
-                    try await device.signIn(.alice)
-                    await device.client.disconnect()
-                    let file = device.folder.appending(path: "\(Person.alice.id).sqlite")
-                    try await DatabaseQueue(path: file.path).write {
-                        try $0.execute(
-                            sql:
-                                "insert into change (lane, method, params, created_at) values (?, 'messages.newer', '{}', 0)",
-                            arguments: [Room.aliceBob])
-                    }
-                    try device.client.connect()
-                    try await device.waitUntilLive()
-                    let chat = try await device.client.loadedChat(with: .aliceBob)
-                    try await chat.send("behind it")
-                    try await device.waitUntil("the sent message") { _ in chat.messages.last?.delivery == .sent }
-                }
+        try await withDevice { _, _, device in
+            try await device.signIn(.alice)
+            await device.client.disconnect()
+            let file = device.folder.appending(path: "\(Person.alice.id).sqlite")
+            try await DatabaseQueue(path: file.path).write {
+                try $0.execute(
+                    sql:
+                        "insert into change (lane, method, params, created_at) values (?, 'messages.newer', '{}', 0)",
+                    arguments: [Room.aliceBob])
             }
+            try device.client.connect()
+            try await device.waitUntilLive()
+            let chat = try await device.client.loadedChat(with: .aliceBob)
+            try await chat.send("behind it")
+            try await device.waitUntil("the sent message") { _ in chat.messages.last?.delivery == .sent }
         }
     }
 
@@ -162,23 +158,19 @@ struct ClientStoreTests {
 
     @Test("row 70: a store of a newer app version is left alone with an error")
     func newer() async throws {
-        try await TestDatabase.with { database in
-            try await ServeProcess.with(database) { node in
-                try await AppDevice.with(.node(node.port)) { device in
-                    try await device.signIn(.alice)
-                    await device.client.disconnect()
-                    let file = device.folder.appending(path: "\(Person.alice.id).sqlite")
-                    try await DatabaseQueue(path: file.path).write {
-                        try $0.execute(sql: "insert into grdb_migrations values ('99')")
-                    }
-                    await #expect {
-                        try await device.relaunch()
-                    } throws: { error in
-                        (error as? PostlineError)?.code == .storeUnusable && "\(error)".contains("newer version")
-                    }
-                    #expect(FileManager.default.fileExists(atPath: file.path))
-                }
+        try await withDevice { _, _, device in
+            try await device.signIn(.alice)
+            await device.client.disconnect()
+            let file = device.folder.appending(path: "\(Person.alice.id).sqlite")
+            try await DatabaseQueue(path: file.path).write {
+                try $0.execute(sql: "insert into grdb_migrations values ('99')")
             }
+            await #expect {
+                try await device.relaunch()
+            } throws: { error in
+                (error as? PostlineError)?.code == .storeUnusable && "\(error)".contains("newer version")
+            }
+            #expect(FileManager.default.fileExists(atPath: file.path))
         }
     }
 }

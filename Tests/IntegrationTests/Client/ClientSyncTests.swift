@@ -11,34 +11,30 @@ struct ClientSyncTests {
         "shows the user, all conversations, members and messages",
         .covers("A7"))
     func world() async throws {
-        try await TestDatabase.with { database in
-            try await ServeProcess.with(database) { node in
-                try await AppDevice.with(.node(node.port)) { device in
-                    try await device.signIn(.alice)
-                    let client = device.client
-                    #expect(client.account == .user(id: .alice))
-                    #expect(client.me?.username == "alice")
-                    #expect(client.me?.email == Person.alice.email)
-                    let shown = client.conversations.map(\.id)
-                    let unread = try await database.column(
-                        """
-                        select conversation_id || ' ' || c.last_seq - m.last_read_seq
-                        from conversation_members m join conversations c on c.id = m.conversation_id
-                        where m.user_id = '\(Person.alice.id)' order by c.last_message_time desc
-                        """)
-                    #expect(client.conversations.map { "\($0.id) \($0.unreadCount)" } == unread)
-                    #expect(shown.contains(.aliceBob))
-                    let withBob = try #require(client.conversations.first { $0.id == .aliceBob })
-                    #expect(withBob.otherUser?.username == "bob")
-                    #expect(withBob.displayName == withBob.otherUser?.fullName)
-                    let chat = try await client.loadedChat(with: .aliceBob)
-                    while chat.hasOlder { try await chat.loadOlder() }
-                    let said = try await database.column(
-                        "select content from messages where conversation_id = '\(Room.aliceBob)' order by seq")
-                    #expect(chat.contents == said)
-                    #expect(chat.messages.allSatisfy { $0.sender != nil && $0.delivery == .sent })
-                }
-            }
+        try await withDevice { database, _, device in
+            try await device.signIn(.alice)
+            let client = device.client
+            #expect(client.account == .user(id: .alice))
+            #expect(client.me?.username == "alice")
+            #expect(client.me?.email == Person.alice.email)
+            let shown = client.conversations.map(\.id)
+            let unread = try await database.column(
+                """
+                select conversation_id || ' ' || c.last_seq - m.last_read_seq
+                from conversation_members m join conversations c on c.id = m.conversation_id
+                where m.user_id = '\(Person.alice.id)' order by c.last_message_time desc
+                """)
+            #expect(client.conversations.map { "\($0.id) \($0.unreadCount)" } == unread)
+            #expect(shown.contains(.aliceBob))
+            let withBob = try #require(client.conversations.first { $0.id == .aliceBob })
+            #expect(withBob.otherUser?.username == "bob")
+            #expect(withBob.displayName == withBob.otherUser?.fullName)
+            let chat = try await client.loadedChat(with: .aliceBob)
+            while chat.hasOlder { try await chat.loadOlder() }
+            let said = try await database.column(
+                "select content from messages where conversation_id = '\(Room.aliceBob)' order by seq")
+            #expect(chat.contents == said)
+            #expect(chat.messages.allSatisfy { $0.sender != nil && $0.delivery == .sent })
         }
     }
 
@@ -46,33 +42,29 @@ struct ClientSyncTests {
         "shows a profile change in all views in one turn",
         .covers("B28", "B34", "B43"))
     func oneTurn() async throws {
-        try await TestDatabase.with { database in
-            try await ServeProcess.with(database) { node in
-                try await AppDevice.with(.node(node.port)) { device in
-                    try await device.signIn(.alice)
-                    let client = device.client
-                    let chat = try await client.loadedChat(with: .aliceBob)
-                    /// Returns Bob's name and picture in each view.
-                    @MainActor func faces() -> Set<Face> {
-                        var people = chat.messages.filter { $0.senderID == .bob }.map(\.sender)
-                        people.append(chat.conversation?.otherUser)
-                        people += client.conversations.flatMap(\.users).filter { $0.id == .bob }
-                        return Set(people.map { Face(name: $0?.displayName, avatar: $0?.avatar) })
-                    }
-                    #expect(faces().count == 1)
-                    for number in 0..<20 {
-                        let url = "https://pictures.example.com/\(number).png"
-                        try await database.psql(
-                            """
-                            update user_profiles set avatar_type = 'custom', avatar_id = null, avatar_url = '\(url)',
-                            full_name = 'Bob \(number)' where id = '\(Person.bob.id)'
-                            """)
-                        try await device.waitUntil("the new name and picture") { _ in
-                            let shown = faces()
-                            #expect(shown.count == 1, "two views disagree: \(shown)")
-                            return shown == [Face(name: "Bob \(number)", avatar: .custom(url: url))]
-                        }
-                    }
+        try await withDevice { database, _, device in
+            try await device.signIn(.alice)
+            let client = device.client
+            let chat = try await client.loadedChat(with: .aliceBob)
+            /// Returns Bob's name and picture in each view.
+            @MainActor func faces() -> Set<Face> {
+                var people = chat.messages.filter { $0.senderID == .bob }.map(\.sender)
+                people.append(chat.conversation?.otherUser)
+                people += client.conversations.flatMap(\.users).filter { $0.id == .bob }
+                return Set(people.map { Face(name: $0?.displayName, avatar: $0?.avatar) })
+            }
+            #expect(faces().count == 1)
+            for number in 0..<20 {
+                let url = "https://pictures.example.com/\(number).png"
+                try await database.psql(
+                    """
+                    update user_profiles set avatar_type = 'custom', avatar_id = null, avatar_url = '\(url)',
+                    full_name = 'Bob \(number)' where id = '\(Person.bob.id)'
+                    """)
+                try await device.waitUntil("the new name and picture") { _ in
+                    let shown = faces()
+                    #expect(shown.count == 1, "two views disagree: \(shown)")
+                    return shown == [Face(name: "Bob \(number)", avatar: .custom(url: url))]
                 }
             }
         }
@@ -154,31 +146,27 @@ struct ClientSyncTests {
 
     @Test("shows no gap after a long absence, and fills it on demand")
     func gap() async throws {
-        try await TestDatabase.with { database in
-            try await ServeProcess.with(database) { node in
-                try await AppDevice.with(.node(node.port)) { device in
-                    try await device.signIn(.alice)
-                    await device.client.disconnect()
-                    try await database.psql(
-                        """
-                        insert into messages (conversation_id, sender_id, content)
-                        select '\(Room.aliceBob)', '\(Person.bob.id)', 'missed ' || n from generate_series(1, 400) n
-                        """)
-                    try await device.relaunch()
-                    try await device.waitUntilLive()
-                    let chat = try await device.client.loadedChat(with: .aliceBob)
-                    repeat {
-                        let seqs = chat.messages.compactMap(\.seq)
-                        #expect(seqs == Array((seqs.first ?? 0)...(seqs.last ?? 0)))
-                        try await chat.loadOlder()
-                    } while chat.hasOlder
-                    #expect(
-                        chat.contents
-                            == (try await database.column(
-                                "select content from messages where conversation_id = '\(Room.aliceBob)' order by seq"))
-                    )
-                }
-            }
+        try await withDevice { database, _, device in
+            try await device.signIn(.alice)
+            await device.client.disconnect()
+            try await database.psql(
+                """
+                insert into messages (conversation_id, sender_id, content)
+                select '\(Room.aliceBob)', '\(Person.bob.id)', 'missed ' || n from generate_series(1, 400) n
+                """)
+            try await device.relaunch()
+            try await device.waitUntilLive()
+            let chat = try await device.client.loadedChat(with: .aliceBob)
+            repeat {
+                let seqs = chat.messages.compactMap(\.seq)
+                #expect(seqs == Array((seqs.first ?? 0)...(seqs.last ?? 0)))
+                try await chat.loadOlder()
+            } while chat.hasOlder
+            #expect(
+                chat.contents
+                    == (try await database.column(
+                        "select content from messages where conversation_id = '\(Room.aliceBob)' order by seq"))
+            )
         }
     }
 

@@ -10,97 +10,89 @@ import Testing
 struct ClientUserTests {
     @Test("registers, and edits profile and physical data", .covers("D15", "D18"))
     func registered() async throws {
-        try await TestDatabase.with { database in
-            try await ServeProcess.with(database) { node in
-                try await AppDevice.with(.node(node.port)) { device in
-                    let client = device.client
-                    try await client.register(
-                        email: "robin@new.example.com", password: "postline-dev", fullName: "Robin Ray",
-                        username: "robin_ray")
-                    try await device.waitUntilLive()
-                    let id = try #require(client.me?.id)
-                    #expect(client.account == .user(id: id))
-                    #expect(client.me?.email == "robin@new.example.com" && client.me?.isGuest == false)
-                    #expect(client.me?.fullName == "Robin Ray" && client.me?.username == "robin_ray")
-                    try await client.updateProfile {
-                        $0.bio = "A ray."
-                        $0.preferredUnitSystem = .imperial
-                        $0.languageCode = "pt"
-                    }
-                    let birth = CalendarDate(year: 1990, month: 1, day: 15)
-                    try await client.updateProfile {
-                        $0.heightCM = 181.5
-                        $0.biologicalSex = .female
-                        $0.dateOfBirth = birth
-                    }
-                    try await device.waitUntil("the saved edit") { $0.pendingChangeCount == 0 }
-                    #expect(client.refusedChanges.isEmpty)
-                    #expect(client.me?.bio == "A ray." && client.me?.preferredUnitSystem == .imperial)
-                    #expect(client.me?.languageCode == "pt" && client.me?.fullName == "Robin Ray")
-                    let physical = try #require(client.me?.physical)
-                    #expect(physical.heightCM == 181.5 && physical.biologicalSex == .female)
-                    #expect(physical.dateOfBirth == birth && client.me?.dateOfBirth == birth)
-                    let stored = """
-                        select concat_ws(' ', p.full_name, p.bio, p.language_code, s.preferred_unit_system,
-                            s.height_cm, s.biological_sex, s.date_of_birth)
-                        from user_profiles p join user_private s using (id) where id = '\(id)'
-                        """
-                    #expect(
-                        try await database.value(stored)
-                            == "Robin Ray A ray. pt imperial 181.50 female 1990-01-15")
-                    // One field is removed, and the others stay.
-                    try await client.updateProfile { $0.heightCM = nil }
-                    try await device.waitUntil("the saved edit") { $0.pendingChangeCount == 0 }
-                    #expect(
-                        try await database.value(stored) == "Robin Ray A ray. pt imperial female 1990-01-15")
-                    // Another device gets the data at its sign-in.
-                    try await AppDevice.with(.node(node.port)) { other in
-                        try await other.client.signIn(email: "robin@new.example.com", password: "postline-dev")
-                        try await other.waitUntilLive()
-                        #expect(other.client.account == .user(id: id))
-                        #expect(other.client.me?.physical == client.me?.physical)
-                        #expect(other.client.me?.profile == client.me?.profile)
-                    }
-                }
+        try await withDevice { database, node, device in
+            let client = device.client
+            try await client.register(
+                email: "robin@new.example.com", password: "postline-dev", fullName: "Robin Ray",
+                username: "robin_ray")
+            try await device.waitUntilLive()
+            let id = try #require(client.me?.id)
+            #expect(client.account == .user(id: id))
+            #expect(client.me?.email == "robin@new.example.com" && client.me?.isGuest == false)
+            #expect(client.me?.fullName == "Robin Ray" && client.me?.username == "robin_ray")
+            try await client.updateProfile {
+                $0.bio = "A ray."
+                $0.preferredUnitSystem = .imperial
+                $0.languageCode = "pt"
+            }
+            let birth = CalendarDate(year: 1990, month: 1, day: 15)
+            try await client.updateProfile {
+                $0.heightCM = 181.5
+                $0.biologicalSex = .female
+                $0.dateOfBirth = birth
+            }
+            try await device.waitUntil("the saved edit") { $0.pendingChangeCount == 0 }
+            #expect(client.refusedChanges.isEmpty)
+            #expect(client.me?.bio == "A ray." && client.me?.preferredUnitSystem == .imperial)
+            #expect(client.me?.languageCode == "pt" && client.me?.fullName == "Robin Ray")
+            let physical = try #require(client.me?.physical)
+            #expect(physical.heightCM == 181.5 && physical.biologicalSex == .female)
+            #expect(physical.dateOfBirth == birth && client.me?.dateOfBirth == birth)
+            let stored = """
+                select concat_ws(' ', p.full_name, p.bio, p.language_code, s.preferred_unit_system,
+                    s.height_cm, s.biological_sex, s.date_of_birth)
+                from user_profiles p join user_private s using (id) where id = '\(id)'
+                """
+            #expect(
+                try await database.value(stored)
+                    == "Robin Ray A ray. pt imperial 181.50 female 1990-01-15")
+            // One field is removed, and the others stay.
+            try await client.updateProfile { $0.heightCM = nil }
+            try await device.waitUntil("the saved edit") { $0.pendingChangeCount == 0 }
+            #expect(
+                try await database.value(stored) == "Robin Ray A ray. pt imperial female 1990-01-15")
+            // Another device gets the data at its sign-in.
+            try await AppDevice.with(.node(node.port)) { other in
+                try await other.client.signIn(email: "robin@new.example.com", password: "postline-dev")
+                try await other.waitUntilLive()
+                #expect(other.client.account == .user(id: id))
+                #expect(other.client.me?.physical == client.me?.physical)
+                #expect(other.client.me?.profile == client.me?.profile)
             }
         }
     }
 
     @Test("list, chat, profile and settings change in one turn", .covers("B28", "B34"))
     func parts() async throws {
-        try await TestDatabase.with { database in
-            try await ServeProcess.with(database) { node in
-                try await AppDevice.with(.node(node.port)) { device in
-                    try await device.signIn(.alice)
-                    let client = device.client
-                    let chat = try await client.loadedChat(with: .aliceBob)
-                    #expect(chat.messages.contains { $0.senderID == .alice })
-                    @MainActor func inList() -> String? {
-                        client.conversations.first { $0.id == .aliceBob }?
-                            .users.first { $0.id == .alice }?.fullName
-                    }
-                    @MainActor func inChat() -> String? {
-                        chat.messages.last { $0.senderID == .alice }?.sender?.fullName
-                    }
-                    let list = ClientObserver { inList() }
-                    let open = ClientObserver { inChat() }
-                    let profile = ClientObserver { client.me?.fullName }
-                    let settings = ClientObserver { client.me?.preferences["theme"] }
-                    let all = ClientObserver { Set([inList(), inChat(), client.me?.fullName]) }
-                    try await database.psql(
-                        """
-                        update user_profiles set full_name = 'Alice Newname' where id = '\(Person.alice.id)';
-                        update user_private set preferences = '{"theme":"light"}' where id = '\(Person.alice.id)'
-                        """)
-                    let names: [String?] = ["Alice Moreau", "Alice Newname"]
-                    try await device.waitUntil("the change everywhere") { _ in
-                        list.values == names && open.values == names && profile.values == names
-                            && settings.values == ["dark", "light"]
-                    }
-                    // The views never showed two names at once.
-                    #expect(all.values == [["Alice Moreau"], ["Alice Newname"]])
-                }
+        try await withDevice { database, _, device in
+            try await device.signIn(.alice)
+            let client = device.client
+            let chat = try await client.loadedChat(with: .aliceBob)
+            #expect(chat.messages.contains { $0.senderID == .alice })
+            @MainActor func inList() -> String? {
+                client.conversations.first { $0.id == .aliceBob }?
+                    .users.first { $0.id == .alice }?.fullName
             }
+            @MainActor func inChat() -> String? {
+                chat.messages.last { $0.senderID == .alice }?.sender?.fullName
+            }
+            let list = ClientObserver { inList() }
+            let open = ClientObserver { inChat() }
+            let profile = ClientObserver { client.me?.fullName }
+            let settings = ClientObserver { client.me?.preferences["theme"] }
+            let all = ClientObserver { Set([inList(), inChat(), client.me?.fullName]) }
+            try await database.psql(
+                """
+                update user_profiles set full_name = 'Alice Newname' where id = '\(Person.alice.id)';
+                update user_private set preferences = '{"theme":"light"}' where id = '\(Person.alice.id)'
+                """)
+            let names: [String?] = ["Alice Moreau", "Alice Newname"]
+            try await device.waitUntil("the change everywhere") { _ in
+                list.values == names && open.values == names && profile.values == names
+                    && settings.values == ["dark", "light"]
+            }
+            // The views never showed two names at once.
+            #expect(all.values == [["Alice Moreau"], ["Alice Newname"]])
         }
     }
 
@@ -177,34 +169,30 @@ struct ClientUserTests {
 
     @Test("an account goes from guest to user, and ends at sign-out", .covers("E14"))
     func states() async throws {
-        try await TestDatabase.with { database in
-            try await ServeProcess.with(database) { node in
-                try await AppDevice.with(.node(node.port)) { device in
-                    let client = device.client
-                    let accounts = ClientObserver { client.account }
-                    try client.continueAsGuest()
-                    try await client.updateProfile {
-                        $0.dateOfBirth = CalendarDate(year: 1990, month: 2, day: 28)
-                    }
-                    try await device.waitUntil("the guest") {
-                        if case .guest = $0.account { $0.state == .live } else { false }
-                    }
-                    let guest = try #require(client.me?.id)
-                    #expect(client.me?.dateOfBirth?.description == "1990-02-28")
-                    try await client.signIn(email: Person.bob.email, password: "postline-dev")
-                    try await device.waitUntilLive()
-                    try await device.waitUntil("each state") { _ in
-                        accounts.values == [
-                            .signedOut, .localGuest, .guest(id: guest), .signingIn(guest: guest),
-                            .user(id: .bob),
-                        ]
-                    }
-                    try await client.signOut()
-                    try await device.waitUntil("the sign-out") { _ in accounts.values.last == .signedOut }
-                    try await device.relaunch()
-                    #expect(device.client.account == .signedOut)
-                }
+        try await withDevice { _, _, device in
+            let client = device.client
+            let accounts = ClientObserver { client.account }
+            try client.continueAsGuest()
+            try await client.updateProfile {
+                $0.dateOfBirth = CalendarDate(year: 1990, month: 2, day: 28)
             }
+            try await device.waitUntil("the guest") {
+                if case .guest = $0.account { $0.state == .live } else { false }
+            }
+            let guest = try #require(client.me?.id)
+            #expect(client.me?.dateOfBirth?.description == "1990-02-28")
+            try await client.signIn(email: Person.bob.email, password: "postline-dev")
+            try await device.waitUntilLive()
+            try await device.waitUntil("each state") { _ in
+                accounts.values == [
+                    .signedOut, .localGuest, .guest(id: guest), .signingIn(guest: guest),
+                    .user(id: .bob),
+                ]
+            }
+            try await client.signOut()
+            try await device.waitUntil("the sign-out") { _ in accounts.values.last == .signedOut }
+            try await device.relaunch()
+            #expect(device.client.account == .signedOut)
         }
     }
 

@@ -185,37 +185,33 @@ struct ClientWindowTests {
 
     @Test("the unread divider stays while the chat is open")
     func divider() async throws {
-        try await TestDatabase.with { database in
-            try await ServeProcess.with(database) { node in
-                try await AppDevice.with(.node(node.port)) { device in
-                    try await device.signIn(.alice)
-                    try await device.client.markRead(.aliceBob)
-                    var chat: Chat? = try await device.client.loadedChat(with: .aliceBob)
-                    #expect(chat?.firstUnreadID == nil)
-                    try await Self.insert(1, database)
-                    try await device.waitUntil("the message") { _ in chat?.conversation?.unreadCount == 1 }
-                    // The user saw it come.
-                    #expect(chat?.firstUnreadSeq == nil)
-                    let seq = try #require(chat?.messages.last?.seq)
-                    chat?.resetFirstUnread()
-                    #expect(chat?.firstUnreadSeq == seq && chat?.firstUnreadID == chat?.messages.last?.id)
-                    chat = nil
-                    chat = try await device.client.loadedChat(with: .aliceBob)
-                    try await chat?.markRead()
-                    try await Self.insert(1, database)
-                    try await device.waitUntil("the next message") { _ in chat?.messages.last?.seq == seq + 1 }
-                    #expect(chat?.firstUnreadSeq == seq)
-                    // A chat that opens before the client has caught up counts what comes until then.
-                    try await chat?.markRead()
-                    try await device.waitUntil("the read mark") { $0.pendingChangeCount == 0 }
-                    await device.client.disconnect()
-                    try await Self.insert(2, database)
-                    try await device.relaunch()
-                    let late = try await device.client.loadedChat(with: .aliceBob)
-                    try await device.waitUntilLive()
-                    #expect(late.firstUnreadSeq == seq + 2)
-                }
-            }
+        try await withDevice { database, _, device in
+            try await device.signIn(.alice)
+            try await device.client.markRead(.aliceBob)
+            var chat: Chat? = try await device.client.loadedChat(with: .aliceBob)
+            #expect(chat?.firstUnreadID == nil)
+            try await Self.insert(1, database)
+            try await device.waitUntil("the message") { _ in chat?.conversation?.unreadCount == 1 }
+            // The user saw it come.
+            #expect(chat?.firstUnreadSeq == nil)
+            let seq = try #require(chat?.messages.last?.seq)
+            chat?.resetFirstUnread()
+            #expect(chat?.firstUnreadSeq == seq && chat?.firstUnreadID == chat?.messages.last?.id)
+            chat = nil
+            chat = try await device.client.loadedChat(with: .aliceBob)
+            try await chat?.markRead()
+            try await Self.insert(1, database)
+            try await device.waitUntil("the next message") { _ in chat?.messages.last?.seq == seq + 1 }
+            #expect(chat?.firstUnreadSeq == seq)
+            // A chat that opens before the client has caught up counts what comes until then.
+            try await chat?.markRead()
+            try await device.waitUntil("the read mark") { $0.pendingChangeCount == 0 }
+            await device.client.disconnect()
+            try await Self.insert(2, database)
+            try await device.relaunch()
+            let late = try await device.client.loadedChat(with: .aliceBob)
+            try await device.waitUntilLive()
+            #expect(late.firstUnreadSeq == seq + 2)
         }
     }
 

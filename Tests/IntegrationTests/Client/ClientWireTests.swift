@@ -281,24 +281,20 @@ struct ClientWireTests {
 
     @Test("a network change finds a dead connection")
     func otherNetwork() async throws {
-        try await TestDatabase.with { database in
-            try await ServeProcess.with(database) { node in
-                try await AppDevice.with(.node(node.port)) { device in
-                    try await device.signIn(.alice)
-                    // A working connection stays.
-                    device.client.networkChanged()
-                    _ = try await device.client.builtInAvatars()
-                    #expect(device.client.state == .live && device.client.connectionError == nil)
-                    node.command.signal(SIGSTOP)
-                    defer { node.command.signal(SIGCONT) }
-                    device.client.networkChanged()
-                    try await device.waitUntil("the lost connection") { $0.state != .live }
-                    node.command.signal(SIGCONT)
-                    device.client.networkChanged()
-                    try await device.waitUntilLive()
-                    #expect(device.client.connectionError == nil)
-                }
-            }
+        try await withDevice { _, node, device in
+            try await device.signIn(.alice)
+            // A working connection stays.
+            device.client.networkChanged()
+            _ = try await device.client.builtInAvatars()
+            #expect(device.client.state == .live && device.client.connectionError == nil)
+            node.command.signal(SIGSTOP)
+            defer { node.command.signal(SIGCONT) }
+            device.client.networkChanged()
+            try await device.waitUntil("the lost connection") { $0.state != .live }
+            node.command.signal(SIGCONT)
+            device.client.networkChanged()
+            try await device.waitUntilLive()
+            #expect(device.client.connectionError == nil)
         }
     }
 
