@@ -54,6 +54,12 @@ package struct Snapshot: Sendable, Equatable {
         return inProgress.allSatisfy { !other.sees($0) }
     }
 
+    /// Returns true if the other one is the same or later, if both are of one primary. Unlike ``covers(_:)`` it compares
+    /// the ends alone, however many transactions were in progress.
+    func isAtMost(_ other: Snapshot) -> Bool {
+        (xmax, -inProgress.count) <= (other.xmax, -other.inProgress.count)
+    }
+
     /// Returns a snapshot that sees everything that either of the two sees. A standby may show a commit before its
     /// primary does.
     package func union(_ other: Snapshot) -> Snapshot {

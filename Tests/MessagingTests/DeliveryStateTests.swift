@@ -58,7 +58,7 @@ struct DeliveryStateTests {
         state.acknowledge(try acknowledgement(inProgress: DeliveryState.maxInProgress + 1, 0), by: .user(alice))
         #expect(state.isEmpty)
         let largest = try acknowledgement(inProgress: DeliveryState.maxInProgress, 0)
-        let clients = DeliveryState.maxReportBytes / (21 * (2 + largest.snapshot.inProgress.count))
+        let clients = DeliveryState.maxReportBytes / largest.snapshot.text.utf8.count
         let rooms = (0..<5).map { _ in ID.random() }
         for number in 0..<2 * clients {
             let one = try acknowledgement(inProgress: DeliveryState.maxInProgress, number)

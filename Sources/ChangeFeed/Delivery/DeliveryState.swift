@@ -19,14 +19,9 @@ struct DeliveryState {
         let epoch: String
         let snapshot: Snapshot
 
-        /// Returns true if the other one says the same or more. Snapshots of one database are ordered in time, so their
-        /// ends tell: to compare all transactions of each would let long cursors take the event loops.
+        /// Returns true if the other one says the same or more.
         func isIncluded(in other: Acknowledgement) -> Bool {
-            epoch == other.epoch && isAtMost(other)
-        }
-
-        func isAtMost(_ other: Acknowledgement) -> Bool {
-            (snapshot.xmax, -snapshot.inProgress.count) <= (other.snapshot.xmax, -other.snapshot.inProgress.count)
+            epoch == other.epoch && snapshot.isAtMost(other.snapshot)
         }
     }
 
@@ -49,11 +44,13 @@ struct DeliveryState {
 
     /// The acknowledgements of one user that are reported next, the newest of each conversation: the user's other
     /// devices, and earlier acknowledgements, say the same or less.
-    private struct Reported {
+    private struct Unreported {
         var conversations: [ID: Acknowledgement] = [:]
 
         /// That of all conversations, with their number, or nil if it is not known.
         var complete: (acknowledgement: Acknowledgement, count: Int?)?
+
+        var isEmpty: Bool { conversations.isEmpty && complete == nil }
     }
 
     /// The most users without a subscription. Further acknowledgements are dropped: later ones include them.
@@ -80,7 +77,7 @@ struct DeliveryState {
     private var pending: [Client: Acknowledgement] = [:]
     private var userCount = 0
 
-    private var reported: [ID: Reported] = [:]
+    private var unreported: [ID: Unreported] = [:]
 
     /// The users with conversations to report, in turn, and those with all of theirs, which delay no others.
     private var users: [ID] = []
@@ -96,7 +93,7 @@ struct DeliveryState {
     private var hasFailed = false
 
     /// True if there is nothing to report.
-    var isEmpty: Bool { pending.isEmpty && reported.isEmpty }
+    var isEmpty: Bool { pending.isEmpty && unreported.isEmpty }
 
     /// Records an acknowledgement, unless a newer one is pending, or its snapshot is too large.
     mutating func acknowledge(_ acknowledgement: Acknowledgement, by client: Client) {
@@ -112,7 +109,7 @@ struct DeliveryState {
 
     /// Takes the acknowledgements that are reported next.
     mutating func takeClients() -> [(client: Client, acknowledgement: Acknowledgement)] {
-        guard reported.count < 2 * Self.maxUsers else { return [] }
+        guard unreported.count < 2 * Self.maxUsers else { return [] }
         let taken = pending.prefix(Self.maxClientsAtOnce).map { (client: $0.key, acknowledgement: $0.value) }
         for (client, _) in taken {
             pending[client] = nil
@@ -124,8 +121,8 @@ struct DeliveryState {
     /// Adds an acknowledgement to the next reports.
     mutating func add(_ acknowledgement: Acknowledgement, of scope: Scope) {
         let user = acknowledgement.user
-        var own = reported[user] ?? Reported()
-        defer { if !own.conversations.isEmpty || own.complete != nil { reported[user] = own } }
+        var own = unreported[user] ?? Unreported()
+        defer { unreported[user] = own.isEmpty ? nil : own }
         switch scope {
         case .some(let conversations):
             let isWaiting = !own.conversations.isEmpty
@@ -145,7 +142,7 @@ struct DeliveryState {
         }
     }
 
-    private mutating func addComplete(_ acknowledgement: Acknowledgement, count: Int?, to own: inout Reported) {
+    private mutating func addComplete(_ acknowledgement: Acknowledgement, count: Int?, to own: inout Unreported) {
         if own.complete == nil { completeUsers.append(acknowledgement.user) }
         if let last = own.complete?.acknowledgement, acknowledgement.isIncluded(in: last) { return }
         own.complete = (acknowledgement, count)
@@ -159,18 +156,18 @@ struct DeliveryState {
         while !users.isEmpty {
             var left: [ID] = []
             for (index, user) in users.enumerated() {
-                guard let (conversation, acknowledgement) = reported[user]?.conversations.first else { continue }
-                // Rows with the same snapshot share it. Each transaction takes at most 21 bytes.
+                guard let (conversation, acknowledgement) = unreported[user]?.conversations.first else { continue }
+                // Rows with the same snapshot share it.
                 let isAnother = taken[user]?.last.map { acknowledgement.isIncluded(in: $0.acknowledgement) } != true
-                if isAnother { bytes += 21 * (2 + acknowledgement.snapshot.inProgress.count) }
+                if isAnother { bytes += acknowledgement.snapshot.text.utf8.count }
                 guard count == 0 || count < Self.maxConversations && bytes <= Self.maxReportBytes else {
                     users = users[index...] + left
                     return Self.sorted(taken)
                 }
                 count += 1
                 taken[user, default: []].append(Row(acknowledgement: acknowledgement, conversation: conversation))
-                reported[user]?.conversations[conversation] = nil
-                if reported[user]?.conversations.isEmpty == false { left.append(user) } else { forgetIfReported(user) }
+                unreported[user]?.conversations[conversation] = nil
+                if unreported[user]?.conversations.isEmpty == false { left.append(user) } else { forgetIfEmpty(user) }
             }
             users = left
         }
@@ -178,28 +175,27 @@ struct DeliveryState {
     }
 
     private static func sorted(_ rows: [ID: [Row]]) -> [Row] {
-        rows.values.flatMap { own in own.sorted { !$1.acknowledgement.isAtMost($0.acknowledgement) } }
+        rows.values.flatMap { own in own.sorted { !$1.acknowledgement.snapshot.isAtMost($0.acknowledgement.snapshot) } }
     }
 
     /// Takes the rows of the next report of users with all their conversations, in turn.
     mutating func takeCompleteReport() -> [Row] {
         var (rows, conversations, bytes): ([Row], Int, Int) = ([], 0, 0)
         for user in completeUsers {
-            guard let (acknowledgement, count) = reported[user]?.complete else { break }
+            guard let (acknowledgement, count) = unreported[user]?.complete else { break }
             conversations += max(1, count ?? assumedCount)
-            bytes += 21 * (2 + acknowledgement.snapshot.inProgress.count)
+            bytes += acknowledgement.snapshot.text.utf8.count
             guard rows.isEmpty || conversations <= Self.maxConversations && bytes <= Self.maxReportBytes else { break }
             rows.append(Row(acknowledgement: acknowledgement, conversation: nil, count: count))
-            reported[user]?.complete = nil
-            forgetIfReported(user)
+            unreported[user]?.complete = nil
+            forgetIfEmpty(user)
         }
         completeUsers.removeFirst(rows.count)
         return rows
     }
 
-    private mutating func forgetIfReported(_ user: ID) {
-        guard let own = reported[user], own.conversations.isEmpty, own.complete == nil else { return }
-        reported[user] = nil
+    private mutating func forgetIfEmpty(_ user: ID) {
+        if unreported[user]?.isEmpty == true { unreported[user] = nil }
     }
 
     /// Records the time of a report of users with all their conversations, so that the next has fewer of those whose
