@@ -87,8 +87,7 @@ package final class ServerCertificate: Sendable {
             throw CertificateError(.key, "the key in \(keyFile) does not fit the certificate in \(certificateFile)")
         }
         return Current(
-            lines: lines, http: http,
-            validity: Int(own.notValidBefore)...max(Int(own.notValidBefore), Int(own.notValidAfter)))
+            lines: lines, http: http, validity: own.notValidBefore...max(own.notValidBefore, own.notValidAfter))
     }
 
     private static func bytes(of file: String) -> [UInt8]? {
