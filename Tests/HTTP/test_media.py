@@ -160,6 +160,11 @@ class Ranges(unittest.TestCase):
         self.assertEqual((answer.status, answer.body), (206, DATA[299_000:]))
 
 
+def other_node():
+    """Runs another node of the same folder."""
+    return support.node("--media-dir", str(FOLDER), "--media-url", support.BASE, "--media-min-free-bytes", "0")
+
+
 class Resumed(unittest.TestCase):
     """An upload that was interrupted continues where it stopped."""
 
@@ -287,9 +292,7 @@ class Resumed(unittest.TestCase):
     # Covers what a crash of a node leaves.
     def test_a_killed_node(self):
         media_id, url = self.begin()
-        with support.node(
-            "--media-dir", str(FOLDER), "--media-url", support.BASE, "--media-min-free-bytes", "0",
-        ) as (process, port, _):
+        with other_node() as (process, port, _):
             base = f"http://127.0.0.1:{port}"
             peer = self.cut(url, DATA, base, sent=200_000)
             # Another node of the folder knows how much has arrived, and may not write.
@@ -323,9 +326,7 @@ class Resumed(unittest.TestCase):
 
     def test_the_question_does_not_end_an_upload_at_another_node(self):
         media_id, url = self.begin()
-        with support.node(
-            "--media-dir", str(FOLDER), "--media-url", support.BASE, "--media-min-free-bytes", "0",
-        ) as (_, port, _):
+        with other_node() as (_, port, _):
             with self.cut(url, DATA, f"http://127.0.0.1:{port}") as peer:
                 self.assertEqual(self.offset(url), (100_000, "?0"))
                 peer.sendall(DATA[100_000:])
