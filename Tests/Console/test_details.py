@@ -34,9 +34,17 @@ class DetailsTests(ConsoleCase):
         return True
 
     def find(self, browser, text, css):
-        """Returns an element in the row of a message, or None."""
-        found = browser.sees_sent(text).find_elements(By.CSS_SELECTOR, css)
-        return found[0] if found else None
+        """Returns an element in the row of a message. Raises NoSuchElementException, which `until` waits out, if it has
+        none."""
+        return browser.sees_sent(text).find_element(By.CSS_SELECTOR, css)
+
+    def has(self, browser, text, css):
+        """Returns true if the row of a message has such an element."""
+        return len(browser.sees_sent(text).find_elements(By.CSS_SELECTOR, css)) > 0
+
+    def click(self, browser, text, css):
+        """Clicks an element in the row of a message."""
+        browser.click_on(lambda: self.find(browser, text, css), f"{css} at {text!r}")
 
     def fill(self, text, count):
         """Sends messages after the one with this text, from its sender."""
@@ -61,10 +69,10 @@ class DetailsTests(ConsoleCase):
         self.assertEqual(self.focused(bob, "active.getAttribute('aria-label')"), f"Write a reply to {name_of(ALICE)}")
         bob.write(answer)
         self.assertFalse(bob.one(".composer").find_element(By.CSS_SELECTOR, ".edit-banner").is_displayed())
-        alice.until(lambda: self.find(alice, answer, ".quote"), "the quote")
-        self.assertIn(text, self.find(alice, answer, ".quote").text)
-        self.assertIn("You", self.find(alice, answer, ".quote").text)
-        self.find(alice, answer, ".quote").click()
+        quote = alice.until(lambda: self.find(alice, answer, ".quote").text, "the quote")
+        self.assertIn(text, quote)
+        self.assertIn("You", quote)
+        self.click(alice, answer, ".quote")
         alice.until(lambda: text in self.focused(alice, "active.innerText"), "the original focused")
         edited = f"Another question {token()}"
         alice.press("e")
@@ -116,7 +124,7 @@ class DetailsTests(ConsoleCase):
         bob = self.browser(BOB)
         bob.open(name_of(ALICE))
         self.assertEqual(bob.all(f".message[data-seq='{seq}']"), [])
-        self.find(bob, answer, ".quote").click()
+        self.click(bob, answer, ".quote")
         bob.until(lambda: first in self.focused(bob, "active.innerText"), "the original focused")
 
     def test_escape_ends_a_reply(self):
@@ -162,9 +170,10 @@ class DetailsTests(ConsoleCase):
         bob.press(Keys.ARROW_DOWN, Keys.ARROW_RIGHT, Keys.ENTER)
         chip = ".reaction[data-emoji='🎉']"
         bob.until(lambda: self.find(bob, text, f"{chip}.own"), "the own reaction")
-        alice.until(lambda: self.find(alice, text, chip), "the reaction of the other user")
-        self.assertEqual(self.find(alice, text, chip).get_attribute("aria-pressed"), "false")
-        self.find(alice, text, chip).click()
+        is_pressed = alice.until(lambda: self.find(alice, text, chip).get_attribute("aria-pressed"),
+                                 "the reaction of the other user")
+        self.assertEqual(is_pressed, "false")
+        self.click(alice, text, chip)
         for browser in (alice, bob):
             browser.until(lambda: self.find(browser, text, f"{chip}.own").text.endswith("2"), "two")
         self.choose_for(alice, text, "Who reacted")
@@ -173,8 +182,8 @@ class DetailsTests(ConsoleCase):
         self.assertEqual(alice.texts(".reactor .row-title"), [name_of(BOB), "You"])
         alice.press(Keys.ESCAPE)
         alice.until(lambda: not alice.all("dialog"), "no dialog")
-        self.find(bob, text, chip).click()
-        bob.until(lambda: not self.find(bob, text, f"{chip}.own"), "taken back")
+        self.click(bob, text, chip)
+        bob.until(lambda: not self.has(bob, text, f"{chip}.own"), "taken back")
         alice.until(lambda: self.find(alice, text, chip).text.endswith("1"), "one")
 
     def test_the_picker_closes_by_escape(self):
@@ -187,7 +196,7 @@ class DetailsTests(ConsoleCase):
         bob.one(".reaction-choice")
         bob.press(Keys.ESCAPE)
         bob.until(lambda: text in self.focused(bob, "active.innerText"), "the focus on the message again")
-        self.assertFalse(self.find(bob, text, ".reaction"))
+        self.assertFalse(self.has(bob, text, ".reaction"))
 
     # Mentions
 
@@ -213,7 +222,7 @@ class DetailsTests(ConsoleCase):
         plain = f"bob@example.com and @nobody {token()}"
         alice.write(plain)
         alice.sees_sent(plain)
-        self.assertFalse(self.find(alice, plain, ".mention"))
+        self.assertFalse(self.has(alice, plain, ".mention"))
 
     def test_an_edit_changes_the_mentions(self):
         alice, bob = self.browser(ALICE), self.browser(BOB)
