@@ -1,4 +1,4 @@
-/// Replies to a message.
+/// Messages that no chat shows: a single one, and the replies to one.
 extension PostlineClient {
     /// Returns the replies to a message, a thread, the oldest first.
     ///
@@ -17,13 +17,41 @@ extension PostlineClient {
             "conversation_id": .id(id), "reply_to_seq": .integer(try seq(of: message)), "limit": .integer(limit),
         ]
         if let before { params["before_seq"] = .integer(try seq(of: before)) }
+        return try await fetchMessages(params, in: id)
+    }
+
+    /// Returns a message by its number, such as one of ``Conversation/pinnedSeqs``, from the device if it is stored
+    /// there. A deleted one has ``Message/deletedAt``.
+    ///
+    /// - Throws: ``PostlineError``: `not_found` if the user cannot see such a message; `offline` if the device does not
+    ///   have it and there is no connection; `signed_out`, `store_unusable`.
+    public func message(
+        numbered seq: Int, in conversationID: Conversation.ID
+    ) async throws(PostlineError) -> Message {
+        var found = try await read { try $0.messages(numbered: [seq], in: conversationID) }
+        if found.isEmpty, seq > 0 {
+            let params: [String: JSONValue] = [
+                "conversation_id": .id(conversationID), "after_seq": .integer(seq - 1), "limit": 1,
+            ]
+            found = try await fetchMessages(params, in: conversationID)
+        }
+        guard let message = found.first, message.seq == seq else {
+            throw PostlineError(.notFound, "There is no such message.")
+        }
+        return message
+    }
+
+    /// Fetches messages by `messages.list`, stores them and returns them, the oldest first.
+    private func fetchMessages(
+        _ params: [String: JSONValue], in conversationID: Conversation.ID
+    ) async throws(PostlineError) -> [Message] {
         let engine = try currentEngine()
         let page = try await engine.call("messages.list", params, as: MessagePage.self)
         var changes = Changes()
         (changes.messages, changes.reactions) = (page.messages, page.reactions ?? [])
         try await apply(changes, from: engine)
         let seqs = page.messages.map(\.seq)
-        return try await read { try $0.messages(numbered: seqs, in: id) }
+        return try await read { try $0.messages(numbered: seqs, in: conversationID) }
     }
 }
 

@@ -43,7 +43,8 @@ public final class PostlineClient {
     /// The reason why the last connection failed or was lost. Nil while there is a connection.
     public internal(set) var connectionError: PostlineError?
 
-    /// The error of a store that cannot be used. Each connection tries it again.
+    /// The error of the signed-in user's store, if it cannot be used. Each connection tries it again. A sign-in that
+    /// cannot make a store throws the error.
     public internal(set) var storeError: PostlineError?
 
     /// The state of the last ``refresh()``. An error stays until the next one, or until the client is live again.

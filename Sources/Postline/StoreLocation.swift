@@ -11,6 +11,9 @@ public struct StoreLocation: Sendable {
     var isShared = false
 
     /// A folder of the app, created if it is missing. Each user has a separate file in it.
+    ///
+    /// One client uses it at a time, which is not checked: two would connect twice, and show the user who has signed in
+    /// last at the next launch. Use ``shared(in:)`` for several clients.
     public static func file(in folder: URL) -> StoreLocation { StoreLocation(folder: folder) }
 
     /// A folder that an app and its extensions use at the same time, such as one in the container of their App Group

@@ -136,6 +136,13 @@ public final class Chat: Identifiable {
             details: details)
     }
 
+    /// Returns a message by its number. See ``PostlineClient/message(numbered:in:)``.
+    ///
+    /// - Throws: ``PostlineError``: `not_found`, `offline`, `signed_out`, `store_unusable`.
+    public func message(numbered seq: Int) async throws(PostlineError) -> Message {
+        try await client.message(numbered: seq, in: conversationID)
+    }
+
     /// Marks the whole conversation as read. See ``PostlineClient/markRead(_:)``.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.

@@ -24,7 +24,7 @@ final class PlainServerDetector: ChannelInboundHandler, RemovableChannelHandler 
                 PostlineError(
                     .notTrusted,
                     "The server at \(server.host):\(server.port) does not speak TLS on that port. Connect without "
-                        + "--tls (isEncrypted: false)."))
+                        + "TLS: isEncrypted: false, or no --tls."))
             return context.close(promise: nil)
         }
         context.fireChannelRead(data)

@@ -39,6 +39,30 @@ struct ClientWindowTests {
         return range
     }
 
+    @Test("a message outside of the chat is fetched once, with later changes")
+    func singleMessage() async throws {
+        try await withLongChat { database, _, device in
+            let chat = try await device.client.loadedChat(with: .aliceBob)
+            let last = try #require(chat.conversation?.lastSeq)
+            let content = try await database.value(
+                "select content from messages where conversation_id = '\(Room.aliceBob)' and seq = 100")
+            #expect(!seqs(chat).contains(100))
+            let message = try await chat.message(numbered: 100)
+            #expect(message.content == content && message.sender?.id == .bob)
+            #expect(!seqs(chat).contains(100))
+            for seq in [0, -1, last + 1, .max] {
+                #expect(await code { _ = try await chat.message(numbered: seq) } == .notFound)
+            }
+            #expect(await code { _ = try await device.client.message(numbered: 1, in: .bobDave) } == .notFound)
+            try await database.psql(
+                "update messages set content = 'edited' where conversation_id = '\(Room.aliceBob)' and seq = 100")
+            try await eventually("the edit") { try await chat.message(numbered: 100).content == "edited" }
+            await device.client.disconnect()
+            #expect(try await chat.message(numbered: 100).content == "edited")
+            #expect(await code { _ = try await chat.message(numbered: 101) } == .offline)
+        }
+    }
+
     @Test("a jump shows the messages around one, and pages lead to both ends")
     func jump() async throws {
         try await withLongChat { database, _, device in

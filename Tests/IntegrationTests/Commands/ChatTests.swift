@@ -215,7 +215,7 @@ struct ChatTests {
                 #expect(
                     encrypted.errors
                         == "postline: The server at 127.0.0.1:\(port) does not speak TLS on that port. "
-                        + "Connect without --tls (isEncrypted: false).\n")
+                        + "Connect without TLS: isEncrypted: false, or no --tls.\n")
             }
         }
         let nowhere = try await Command.run(

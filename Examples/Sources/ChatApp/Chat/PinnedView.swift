@@ -13,6 +13,9 @@ struct PinnedView: View {
     let show: @MainActor (Int) async throws -> Void
     @Binding var problem: String?
 
+    /// The message, if it is not among those that the chat shows.
+    @State private var older: Message?
+
     var body: some View {
         if let seq = chat.conversation?.pinnedSeqs.first {
             HStack {
@@ -23,13 +26,13 @@ struct PinnedView: View {
             }
             .padding(8)
             .background(.bar)
+            .task(id: seq) { older = try? await chat.message(numbered: seq) }
         }
     }
 
     private func text(of seq: Int) -> String {
-        guard let content = chat.messages.first(where: { $0.seq == seq })?.content, !content.isEmpty else {
-            return "Pinned message"
-        }
+        let message = (chat.messages + [older].compactMap(\.self)).first { $0.seq == seq }
+        guard let content = message?.content, !content.isEmpty else { return "Pinned message" }
         return content
     }
 }
