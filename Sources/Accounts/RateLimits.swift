@@ -101,7 +101,8 @@ package struct RateLimits: Sendable {
     /// Each 4 KiB count as another request.
     ///
     /// A delay ends after 10 s. Then a user's request is rejected, so that more connections do not get more requests.
-    /// An address is not rejected, since many users may share it.
+    /// An address is not rejected, since many users may share it; its delays end after 5 to 10 s, so that its requests
+    /// do not all run at once.
     ///
     /// - Parameter canWait: false to reject instead of delaying.
     /// - Throws: `rate_limited`; `timeout` if the task is cancelled during the delay.
@@ -112,7 +113,7 @@ package struct RateLimits: Sendable {
         if canWait {
             delays.increment()
             do {
-                try await Task.sleep(for: min(wait, Self.maxDelay))
+                try await Task.sleep(for: wait < Self.maxDelay ? wait : Self.maxDelay * Double.random(in: 0.5...1))
             } catch {
                 throw .timeout
             }

@@ -35,7 +35,9 @@ package struct Cursor: Sendable, Equatable {
 
     /// Parses a cursor. Nil if the server did not make it or it was changed: it cannot be continued.
     package init?(_ text: String) {
-        let fields = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        // More fields than a cursor has are not split.
+        let fields = text.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 6, omittingEmptySubsequences: false)
+            .map { String(Substring($0)) }
         guard fields.count > 2, fields[0] == Self.version,
             Self.checksum(of: fields.dropLast().joined(separator: "/")) == fields.last
         else { return nil }

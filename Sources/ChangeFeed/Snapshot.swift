@@ -12,18 +12,18 @@ package struct Snapshot: Sendable, Equatable {
     /// The text form of PostgreSQL: `xmin:xmax:xip,xip,…`.
     package let text: String
 
-    /// Parses a snapshot. Nil for text that PostgreSQL rejects too: its numbers have 63 bits, and the low 32 bits of a
-    /// bound are never 0, which is no transaction in any epoch.
+    /// Parses a snapshot. Nil for text that PostgreSQL does not write: its numbers have 63 bits and no leading zeros, and
+    /// the low 32 bits of a bound are never 0, which is no transaction in any epoch.
     package init?(_ text: String) {
-        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        guard parts.count == 3, let xmin = Self.number(parts[0]), let xmax = Self.number(parts[1]), xmin <= xmax,
+        var reader = NumberReader(text)
+        guard let xmin = reader.next(), reader.skip(":"), let xmax = reader.next(), reader.skip(":"), xmin <= xmax,
             UInt32(truncatingIfNeeded: xmin) != 0, UInt32(truncatingIfNeeded: xmax) != 0
         else { return nil }
         var inProgress: [UInt64] = []
-        for part in parts[2].split(separator: ",", omittingEmptySubsequences: !parts[2].contains(",")) {
-            guard let xid = Self.number(part), xid >= xmin, xid < xmax, inProgress.last.map({ $0 < xid }) ?? true else {
-                return nil
-            }
+        while !reader.isAtEnd {
+            guard inProgress.isEmpty || reader.skip(","), let xid = reader.next(), xid >= xmin, xid < xmax,
+                inProgress.last.map({ $0 < xid }) ?? true
+            else { return nil }
             inProgress.append(xid)
         }
         self.xmax = xmax
@@ -31,10 +31,31 @@ package struct Snapshot: Sendable, Equatable {
         self.text = text
     }
 
-    /// Accepts only digits: `Int64` would accept `+7` too.
-    private static func number(_ text: Substring) -> UInt64? {
-        guard let number = Int64(text), text.first != "+" else { return nil }
-        return UInt64(exactly: number)
+    /// Reads numbers from a text byte by byte, since a client can send one as long as a request.
+    private struct NumberReader {
+        private var bytes: ArraySlice<UInt8>
+
+        init(_ text: String) { bytes = Array(text.utf8)[...] }
+
+        var isAtEnd: Bool { bytes.isEmpty }
+
+        /// Takes the next character if it is this one, and returns whether it is.
+        mutating func skip(_ character: Unicode.Scalar) -> Bool {
+            guard bytes.first == UInt8(ascii: character) else { return false }
+            bytes.removeFirst()
+            return true
+        }
+
+        /// Takes the digits before the next other character. Nil if they are no number that PostgreSQL writes.
+        mutating func next() -> UInt64? {
+            let digits = bytes.prefix { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
+            guard !digits.isEmpty, digits.count == 1 || digits.first != UInt8(ascii: "0"), digits.count <= 19 else {
+                return nil
+            }
+            bytes = bytes[digits.endIndex...]
+            let number = digits.reduce(UInt64(0)) { $0 * 10 + UInt64($1 - UInt8(ascii: "0")) }
+            return number > UInt64(Int64.max) ? nil : number
+        }
     }
 
     /// Returns true if the snapshot sees that transaction, provided that it committed.

@@ -55,6 +55,35 @@ struct TurnBudgetTests {
 }
 
 extension TurnBudgetTests {
+    @Test("connections that are read at once share a turn")
+    func reads() async throws {
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let (counts, counted) = AsyncStream.makeStream(of: Int.self)
+        // Within one task, as the loop reads its sockets one after another.
+        try await loop.submit {
+            let budget = TurnBudget.of(loop)
+            var begun = 0
+            for connection in 0..<40 {
+                budget.hasRead()
+                budget.begin(cost: 16, of: AddressKey("\(connection % 2)")) {
+                    begun += 1
+                    counted.yield(begun)
+                    return true
+                }
+            }
+            #expect(begun == TurnBudget.wholeOfReads / 16 && budget.waitingCount == 40 - begun)
+        }.get()
+        for await count in counts where count == 40 { break }
+        // After the loop has polled, it may begin as much again.
+        let waiting = try await loop.submit {
+            let budget = TurnBudget.of(loop)
+            budget.hasRead()
+            budget.begin(of: AddressKey("0")) { true }
+            return budget.waitingCount
+        }.get()
+        #expect(waiting == 0)
+    }
+
     @Test("addresses take turns for waiting work, and void work costs nothing")
     func turns() async throws {
         let loop = MultiThreadedEventLoopGroup.singleton.next()

@@ -18,13 +18,13 @@ struct DeliveryStateTests {
         return state.takeReport()
     }
 
-    @Test("keeps the newest acknowledgement of each client")
+    @Test("reports the newest acknowledgement of a user's clients")
     mutating func newest() throws {
         for snapshot in ["12:12:", "14:14:", "13:13:"] {
             state.acknowledge(try acknowledgement(snapshot), by: .subscription(1))
         }
         state.acknowledge(try acknowledgement("11:11:"), by: .subscription(2))
-        #expect(Set(report().map(\.acknowledgement.snapshot.text)) == ["14:14:", "11:11:"])
+        #expect(report().map(\.acknowledgement.snapshot.text) == ["14:14:", "14:14:"])
         #expect(state.isEmpty)
     }
 
@@ -58,6 +58,8 @@ struct DeliveryStateTests {
         state.acknowledge(try acknowledgement(inProgress: DeliveryState.maxInProgress + 1, 0), by: .user(alice))
         #expect(state.isEmpty)
         let largest = try acknowledgement(inProgress: DeliveryState.maxInProgress, 0)
+        // PostgreSQL's largest number has 19 digits.
+        #expect((DeliveryState.maxInProgress + 2) * 20 <= 4_096)
         let clients = DeliveryState.maxReportBytes / largest.snapshot.text.utf8.count
         let rooms = (0..<5).map { _ in ID.random() }
         for number in 0..<2 * clients {

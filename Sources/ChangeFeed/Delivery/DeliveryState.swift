@@ -42,10 +42,12 @@ struct DeliveryState {
         var count: Int?
     }
 
-    /// The acknowledgements of one user that are reported next, the newest of each conversation: the user's other
-    /// devices, and earlier acknowledgements, say the same or less.
+    /// What one user has acknowledged and is reported next.
     private struct Unreported {
-        var conversations: [ID: Acknowledgement] = [:]
+        /// The newest acknowledgement of `conversations`: it says that a device has received all messages up to there,
+        /// also those of which other devices have said less.
+        var newest: Acknowledgement?
+        var conversations: Set<ID> = []
 
         /// That of all conversations, with their number, or nil if it is not known.
         var complete: (acknowledgement: Acknowledgement, count: Int?)?
@@ -56,8 +58,9 @@ struct DeliveryState {
     /// The most users without a subscription. Further acknowledgements are dropped: later ones include them.
     static let maxUsers = 10_000
 
-    /// The most transactions in progress of a snapshot, which a client can make as large as a request.
-    static let maxInProgress = 256
+    /// The most transactions in progress of a snapshot, which a client can make as large as a request. So its text has
+    /// at most 4 KiB.
+    static let maxInProgress = 200
 
     /// The most clients whose acknowledgements become rows at a time.
     static let maxClientsAtOnce = 500
@@ -126,14 +129,12 @@ struct DeliveryState {
         switch scope {
         case .some(let conversations):
             let isWaiting = !own.conversations.isEmpty
-            for conversation in conversations {
-                if let last = own.conversations[conversation], acknowledgement.isIncluded(in: last) { continue }
-                own.conversations[conversation] = acknowledgement
-            }
-            if own.conversations.count > Self.maxConversationsOfUser {
+            if !isWaiting || own.newest.map(acknowledgement.isIncluded) != true { own.newest = acknowledgement }
+            own.conversations.formUnion(conversations)
+            if own.conversations.count > Self.maxConversationsOfUser, let newest = own.newest {
                 if isWaiting { users.removeAll { $0 == user } }
-                own.conversations = [:]
-                addComplete(acknowledgement, count: nil, to: &own)
+                own.conversations = []
+                addComplete(newest, count: nil, to: &own)
             } else if !isWaiting, !own.conversations.isEmpty {
                 users.append(user)
             }
@@ -149,33 +150,30 @@ struct DeliveryState {
     }
 
     /// Takes the rows of the next report, each of one conversation: of each user one, then of each another, and so on.
-    /// The rows of an acknowledgement stand together.
+    /// The rows of a user stand together.
     mutating func takeReport() -> [Row] {
         var taken: [ID: [Row]] = [:]
         var (count, bytes) = (0, 0)
         while !users.isEmpty {
             var left: [ID] = []
             for (index, user) in users.enumerated() {
-                guard let (conversation, acknowledgement) = unreported[user]?.conversations.first else { continue }
-                // Rows with the same snapshot share it.
-                let isAnother = taken[user]?.last.map { acknowledgement.isIncluded(in: $0.acknowledgement) } != true
-                if isAnother { bytes += acknowledgement.snapshot.text.utf8.count }
+                guard let acknowledgement = unreported[user]?.newest,
+                    let conversation = unreported[user]?.conversations.first
+                else { continue }
+                // The rows of a user share the snapshot.
+                if taken[user] == nil { bytes += acknowledgement.snapshot.text.utf8.count }
                 guard count == 0 || count < Self.maxConversations && bytes <= Self.maxReportBytes else {
                     users = users[index...] + left
-                    return Self.sorted(taken)
+                    return taken.values.flatMap(\.self)
                 }
                 count += 1
                 taken[user, default: []].append(Row(acknowledgement: acknowledgement, conversation: conversation))
-                unreported[user]?.conversations[conversation] = nil
+                unreported[user]?.conversations.remove(conversation)
                 if unreported[user]?.conversations.isEmpty == false { left.append(user) } else { forgetIfEmpty(user) }
             }
             users = left
         }
-        return Self.sorted(taken)
-    }
-
-    private static func sorted(_ rows: [ID: [Row]]) -> [Row] {
-        rows.values.flatMap { own in own.sorted { !$1.acknowledgement.snapshot.isAtMost($0.acknowledgement.snapshot) } }
+        return taken.values.flatMap(\.self)
     }
 
     /// Takes the rows of the next report of users with all their conversations, in turn.
