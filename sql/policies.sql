@@ -40,7 +40,7 @@ grant usage on schema feed to postline_feed;
 revoke all on public.built_in_avatars, public.user_profiles, public.user_private, public.username_history,
     public.conversations, public.conversation_members, public.messages, public.presence, public.conversation_mutes,
     public.message_mentions, public.message_reactions, public.reaction_counts, public.delivered_marks, public.media,
-    public.scheduled_messages
+    public.scheduled_messages, public.message_pieces
     from public, anon, authenticated, service_role, postline_feed, postline_accounts, postline_sender;
 revoke all on all tables in schema app, rest, admin
     from public, anon, authenticated, service_role, postline_feed, postline_accounts, postline_sender;
@@ -63,7 +63,9 @@ alter table public.message_mentions enable row level security;
 alter table public.message_reactions enable row level security;
 alter table public.reaction_counts enable row level security;
 alter table public.delivered_marks enable row level security;
+alter table public.message_pieces enable row level security;
 alter table public.media enable row level security;
+alter table app.message_streams enable row level security;
 alter table app.media_removals enable row level security;
 alter table app.leases enable row level security;
 alter table app.identity_attempts enable row level security;
@@ -98,7 +100,7 @@ grant all on public.built_in_avatars, public.user_profiles, public.user_private,
     public.message_reactions, public.scheduled_messages
     to service_role;
 grant select on app.former_members, public.presence, public.message_mentions, public.reaction_counts,
-    public.delivered_marks
+    public.delivered_marks, public.message_pieces
     to service_role;
 
 drop policy if exists service_all on public.built_in_avatars;
@@ -121,6 +123,8 @@ drop policy if exists service_select on public.reaction_counts;
 create policy service_select on public.reaction_counts for select to service_role using (true);
 drop policy if exists service_select on public.delivered_marks;
 create policy service_select on public.delivered_marks for select to service_role using (true);
+drop policy if exists service_select on public.message_pieces;
+create policy service_select on public.message_pieces for select to service_role using (true);
 drop policy if exists service_select on public.message_mentions;
 create policy service_select on public.message_mentions for select to service_role using (true);
 drop policy if exists service_all on public.messages;
@@ -291,6 +295,17 @@ create policy member_select on public.reaction_counts for select to authenticate
 drop policy if exists feed_select on public.reaction_counts;
 create policy feed_select on public.reaction_counts for select to postline_feed using (true);
 
+-- message_pieces: readable for members. app.append_piece writes them.
+grant select on public.message_pieces to authenticated, postline_feed;
+grant select on app.message_streams to postline_feed;
+drop policy if exists member_select on public.message_pieces;
+create policy member_select on public.message_pieces for select to authenticated
+    using (conversation_id = any (array(select app.my_conversations())));
+drop policy if exists feed_select on public.message_pieces;
+create policy feed_select on public.message_pieces for select to postline_feed using (true);
+drop policy if exists feed_select on app.message_streams;
+create policy feed_select on app.message_streams for select to postline_feed using (true);
+
 -- delivered_marks: readable for members. app.report_delivered writes them.
 grant select on public.delivered_marks to authenticated, postline_feed;
 drop policy if exists member_select on public.delivered_marks;
@@ -384,13 +399,15 @@ grant insert (
 
 -- Operations.
 grant execute on function
-    api.add_members(uuid, uuid[], boolean), api.avatars(), api.change_username(text, bigint),
+    api.add_members(uuid, uuid[], boolean), api.append_to_message(uuid, bigint, bigint, text), api.avatars(),
+    api.change_username(text, bigint),
     api.compatible_conversations(integer, text), api.compatible_me(),
     api.conversation(uuid, boolean), api.conversations(integer, text), api.create_group(text, uuid[], boolean, jsonb),
     api.create_media(text, text, bigint, uuid, integer, integer, text, bigint), api.readable_media(uuid[]),
     api.seen_media(uuid[]), api.waiting_media(uuid),
     api.delete_message(uuid, bigint), api.devices(),
-    api.edit_message(uuid, bigint, text, uuid[], boolean, jsonb, boolean), api.mark_read(uuid, bigint), api.me(),
+    api.edit_message(uuid, bigint, text, uuid[], boolean, jsonb, boolean), api.finish_message(uuid, bigint),
+    api.mark_read(uuid, bigint), api.me(),
     api.messages(uuid, bigint, bigint, integer),
     api.mute_conversation(uuid, text), api.open_conversation(uuid, boolean), api.pin_message(uuid, bigint, boolean),
     api.presence(uuid[]), api.react(uuid, bigint, text, boolean), api.reactions(uuid, bigint, text, integer, text),
@@ -401,6 +418,7 @@ grant execute on function
     api.search_profiles(text, integer),
     api.send_message(uuid, text, uuid, text, jsonb, bigint, uuid[], boolean, jsonb),
     api.sent_message(uuid, text, uuid, text, jsonb, bigint, uuid[], boolean, jsonb),
+    api.stream_message(uuid, text, uuid, bigint, uuid[], boolean, jsonb),
     api.schedule_message(uuid, text, text, uuid, text, jsonb, bigint, uuid[], boolean, jsonb),
     api.scheduled_messages(uuid, integer, text), api.unschedule_message(uuid), api.member_count(uuid),
     api.set_conversation(uuid, boolean, boolean, boolean), api.set_avatar(text, text, text, bigint, uuid),
@@ -444,7 +462,9 @@ grant execute on function
     feed.changed_messages(xid8[], xid8[]), feed.changed_presence(xid8[], xid8[]),
     feed.changed_mutes(xid8[], xid8[]),
     feed.count_changes(
-        pg_snapshot, xid8[], xid8[], integer, integer, integer, integer, integer, integer, integer, integer, integer),
+        pg_snapshot, xid8[], xid8[], integer, integer, integer, integer, integer, integer, integer, integer, integer,
+        integer),
+    feed.changed_pieces(xid8[], xid8[]), feed.read_pieces(xid8[], xid8[]),
     feed.changed_delivered_marks(xid8[], xid8[]), feed.read_delivered_marks(pg_snapshot, xid8[], xid8[]),
     feed.changed_reactions(xid8[], xid8[]), feed.changed_own_reactions(xid8[], xid8[]),
     feed.read_reactions(xid8[], xid8[]), feed.read_own_reactions(xid8[], xid8[]),
@@ -465,6 +485,7 @@ grant execute on function
     app.own_members(bigint, bigint, boolean, timestamptz, boolean, boolean, integer, integer), app.everyone(),
     app.max_unread_mentions(), app.unread_mentions(uuid, uuid, bigint),
     app.reactions_object(public.reaction_counts, text), app.reactions_by(uuid, uuid, bigint),
+    app.piece_object(uuid, bigint, integer, text),
     app.sender_members(uuid, json),
     app.conversation_member(uuid), app.attachment_object(jsonb), app.attachment_members(jsonb),
     app.quoted(text),
@@ -478,7 +499,7 @@ grant execute on function
     app.report_acknowledged(uuid[], text[], pg_snapshot[], integer[], uuid[]),
     app.end_nodes(), app.queue_pushes(), app.claim_pushes(integer, boolean), app.record_stored_media(uuid),
     app.claim_removals(integer), app.complete_removals(uuid[], text[]), app.acquire_lease(text, uuid, double precision),
-    app.release_lease(text, uuid), app.move_messages(uuid, boolean), app.send_due(),
+    app.release_lease(text, uuid), app.move_messages(uuid, boolean), app.send_due(), app.finish_abandoned_stream(),
     app.record_push_results(uuid[], uuid[], bigint[], text[], text[], double precision[])
     to postline_feed;
 grant execute on function
@@ -502,6 +523,10 @@ grant execute on function
     app.lock_membership(uuid), app.set_pin(uuid, bigint, boolean), app.set_conversation_data(uuid, jsonb),
     app.seen_reactions(uuid, bigint, bigint, pg_snapshot, pg_snapshot),
     app.set_reaction(uuid, bigint, text, boolean),
+    app.start_stream(uuid, text, uuid, bigint, uuid[], boolean, jsonb), app.append_piece(uuid, bigint, bigint, text),
+    app.finish_own_stream(uuid, bigint), app.has_streams(uuid),
+    app.seen_pieces(uuid, bigint, bigint, pg_snapshot), app.streamed_since(pg_snapshot, uuid[]),
+    app.sync_pieces(pg_snapshot, uuid[], uuid[], integer, uuid, bigint, timestamptz, bigint),
     app.rare_changes_since(pg_snapshot, uuid[]),
     app.sync_reactions(pg_snapshot, pg_snapshot, uuid[], uuid[], integer, uuid, bigint, timestamptz, bigint),
     app.is_change(xid8, pg_snapshot, pg_snapshot), app.presence_visibility(), app.presence_visible_users(),

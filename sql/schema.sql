@@ -1274,6 +1274,17 @@ begin
 end
 $$;
 
+CREATE FUNCTION api.append_to_message(conversation_id uuid, seq bigint, start bigint, content text) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return pg_catalog.json_build_object(
+        'conversation_id', conversation_id, 'seq', seq,
+        'length', app.append_piece(conversation_id, seq, start, content));
+end
+$$;
+
 CREATE FUNCTION api.avatars() RETURNS json
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1624,6 +1635,16 @@ begin
 end
 $$;
 
+CREATE FUNCTION api.finish_message(conversation_id uuid, seq bigint) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    perform app.finish_own_stream(conversation_id, seq);
+    return app.my_message(conversation_id, seq);
+end
+$$;
+
 CREATE FUNCTION api.mark_read(conversation_id uuid, seq bigint) RETURNS json
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1706,6 +1727,7 @@ declare
     found_rows bigint;
     newest bigint;
     reactions text;
+    pieces text;
 begin
     if not coalesce(max_results between 1 and 200, false) then
         perform app.refuse_param('limit', '"limit" must be 1 to 200.');
@@ -1750,7 +1772,11 @@ begin
     end if;
     select pg_catalog.string_agg(r.object, ',' order by r.seq) into reactions
       from app.seen_reactions(messages.conversation_id, page.beyond, newest) r;
-    return pg_catalog.concat('{"messages":[', objects, '],"reactions":[', reactions, ']}');
+    if app.has_streams(conversation_id) then
+        select pg_catalog.string_agg(p.object, ',' order by p.seq) into pieces
+          from app.seen_pieces(messages.conversation_id, page.beyond, newest) p;
+    end if;
+    return pg_catalog.concat('{"messages":[', objects, '],"reactions":[', reactions, '],"pieces":[', pieces, ']}');
 end
 $$;
 
@@ -2083,6 +2109,7 @@ declare
     lower bigint := coalesce(after_seq, 0);
     seqs bigint[];
     reactions text;
+    pieces text;
 begin
     if not coalesce(max_results between 1 and 200, false) then
         perform app.refuse_param('limit', '"limit" must be 1 to 200.');
@@ -2105,12 +2132,17 @@ begin
     select pg_catalog.string_agg(r.object, ',' order by r.seq) into reactions
       from unnest(seqs) as s (seq)
      cross join lateral app.seen_reactions(replies.conversation_id, s.seq - 1, s.seq) r;
+    if app.has_streams(conversation_id) then
+        select pg_catalog.string_agg(p.object, ',' order by p.seq) into pieces
+          from unnest(seqs) as s (seq)
+         cross join lateral app.seen_pieces(replies.conversation_id, s.seq - 1, s.seq) p;
+    end if;
     return pg_catalog.concat(
         '{"messages":[', app.joined(array(
             select o.object from app.message_objects o
              where o.conversation_id = replies.conversation_id and o.seq = any (seqs)
              order by o.seq), from_last => after_seq is null, room => app.page_bytes()),
-        '],"reactions":[', reactions, ']}');
+        '],"reactions":[', reactions, '],"pieces":[', pieces, ']}');
 end
 $$;
 
@@ -2485,6 +2517,20 @@ begin
 end
 $$;
 
+CREATE FUNCTION api.stream_message(conversation_id uuid, content text DEFAULT ''::text, client_id uuid DEFAULT NULL::uuid, reply_to_seq bigint DEFAULT NULL::bigint, mentions uuid[] DEFAULT NULL::uuid[], mentions_everyone boolean DEFAULT NULL::boolean, data jsonb DEFAULT NULL::jsonb) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    content := coalesce(content, '');
+    if pg_catalog.char_length(content) > app.max_message_characters() then
+        perform app.refuse_content();
+    end if;
+    perform app.start_stream(conversation_id, content, client_id, reply_to_seq, mentions, mentions_everyone, data);
+    return app.my_message(conversation_id);
+end
+$$;
+
 CREATE FUNCTION api.sync(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer, OUT epoch_now text, OUT snapshot text, OUT reset boolean, OUT next_position text, OUT changes text, OUT conversation_ids text) RETURNS record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2518,10 +2564,12 @@ declare
     conversations text;
     messages text;
     limited text;
+    pieces text;
     reactions text;
     reads text;
     delivered text;
     rare record;        -- app.rare_changes_since
+    streamed uuid[] := '{}';    -- app.streamed_since
 begin
     epoch_now := app.epoch();
     if is_standby and epoch = epoch_now and (app.is_behind(now_seen, since) or app.is_behind(now_seen, until)) then
@@ -2562,7 +2610,9 @@ begin
     else
         changed := app.changes_since(since, until);
         rare := app.rare_changes_since(since, changed.mine);
-        if "position" is null and not changed.has_any and rare.reacted = '{}' and rare.delivered = '{}' then
+        streamed := app.streamed_since(since, changed.mine);
+        if "position" is null and not changed.has_any and rare.reacted = '{}' and rare.delivered = '{}'
+           and streamed = '{}' then
             changes := '{}';
             conversation_ids := changed.mine::text;
             return;
@@ -2636,6 +2686,16 @@ begin
                 limited := page.limited_ids;
                 exit view when page.next_position is not null;
             end if;
+            section := 'pieces';
+            after_id := null;
+        end if;
+        if section = 'pieces' then
+            if entered <> '{}' or streamed <> '{}' then
+                page := app.sync_pieces(
+                    since, entered, streamed, per_conversation, after_id, after_seq, ending, page.room);
+                pieces := page.objects;
+                exit view when page.next_position is not null;
+            end if;
             section := 'reactions';
             after_id := null;
         end if;
@@ -2681,8 +2741,8 @@ begin
     changes := '{' || pg_catalog.concat_ws(',',
         '"me":' || me_object, '"profiles":[' || profiles || ']', '"presence":[' || presence || ']',
         '"conversations":[' || conversations || ']', '"messages":[' || messages || ']',
-        '"reactions":[' || reactions || ']', '"reads":[' || reads || ']', '"delivered":[' || delivered || ']',
-        '"left":[' || left_ids || ']', '"limited":[' || limited || ']') || '}';
+        '"pieces":[' || pieces || ']', '"reactions":[' || reactions || ']', '"reads":[' || reads || ']',
+        '"delivered":[' || delivered || ']', '"left":[' || left_ids || ']', '"limited":[' || limited || ']') || '}';
 end
 $$;
 
@@ -2979,6 +3039,18 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.add_stream(message public.messages) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    insert into app.message_streams (conversation_id, seq, sender_id, length)
+    values (message.conversation_id, message.seq, message.sender_id, pg_catalog.char_length(message.content));
+    insert into public.message_pieces (conversation_id, seq, start, content)
+    values (message.conversation_id, message.seq, 0, message.content);
+end
+$$;
+
 CREATE FUNCTION app.added_users_param(conversation_id uuid) RETURNS text
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3062,6 +3134,53 @@ begin
             ) w
      where n.conversation_id = into_id and m.conversation_id = n.conversation_id and m.user_id = n.user_id;
     perform app.move_batch(from_id, guest, most);
+end
+$$;
+
+CREATE FUNCTION app.append_piece(conversation_id uuid, seq bigint, start bigint, content text) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    me uuid := app.caller();
+    added integer := pg_catalog.char_length(content);
+    present integer;
+begin
+    if coalesce(content, '') = '' then
+        perform app.refuse_param('content', '"content" must be at least 1 character long.');
+    end if;
+    update app.message_streams s
+       set length = s.length + added, appended_at = pg_catalog.clock_timestamp(),
+           changed_xid = pg_catalog.pg_current_xact_id()
+     where s.conversation_id = append_piece.conversation_id and s.seq = append_piece.seq and s.sender_id = me
+       and s.length = append_piece.start and s.length + added <= app.max_message_characters()
+       and exists (select from public.conversation_members m
+                    where m.conversation_id = append_piece.conversation_id and m.user_id = me and not m.is_deleted)
+    returning s.length into present;
+    if found then
+        insert into public.message_pieces as p (conversation_id, seq, start, content)
+        values (append_piece.conversation_id, append_piece.seq, append_piece.start, append_piece.content)
+        -- Only an empty piece has no length, which the first one is if the message began without a text.
+        on conflict on constraint message_pieces_pkey do update
+           set content = excluded.content, changed_xid = excluded.changed_xid;
+        return present;
+    end if;
+    perform app.check_stream(conversation_id, seq);
+    select s.length into present from app.message_streams s
+     where s.conversation_id = append_piece.conversation_id and s.seq = append_piece.seq;
+    if start between 0 and present - added
+       and pg_catalog.substr(app.stream_text(conversation_id, seq), start::integer + 1, added) = content then
+        return present;
+    elsif start <> present then
+        perform app.refuse_param('start', pg_catalog.format(
+            '"start" must be %s, the number of characters that the message has.', present));
+    end if;
+    perform app.refuse_param('content', pg_catalog.format(
+        '"content" is too long: a message has at most %s characters.', app.max_message_characters()));
 end
 $$;
 
@@ -3614,6 +3733,27 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.check_stream(conversation_id uuid, seq bigint) RETURNS void
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    sender_id uuid;
+begin
+    select m.sender_id into sender_id
+      from public.messages m
+      join public.conversation_members o on o.conversation_id = m.conversation_id and o.user_id = auth.uid()
+     where m.conversation_id = check_stream.conversation_id and m.seq = check_stream.seq and not o.is_deleted;
+    if sender_id is null then
+        perform app.refuse_hidden('There is no such message.');
+    elsif sender_id <> auth.uid() then
+        perform app.refuse_forbidden('Only the sender of a message can append to it and finish it.');
+    elsif not app.is_streaming(conversation_id, seq) then
+        perform app.refuse_forbidden('The message is finished.');
+    end if;
+end
+$$;
+
 CREATE FUNCTION app.checked_email(email text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3717,6 +3857,8 @@ begin
                         case when q.told_seq > 0 and q.attempts < 10 then 'read' else 'forget' end
                     when q.noted_at < pg_catalog.now() - interval '1 day' then 'late'
                     when n.seq is null then 'rest'
+                    -- Its text is pushed once it is finished.
+                    when app.is_streaming(q.conversation_id, n.seq) then 'wait'
                     when not exists (select from app.node_users o where o.user_id = d.user_id) then 'tell'
                     -- A node reports a departure a few seconds late, so that a reconnect is not shown: users who may
                     -- just be leaving are checked once more.
@@ -3769,7 +3911,9 @@ begin
                  where j.verdict = 'forget' or j.verdict in ('rest', 'late') and j.told_seq = 0))),
     kept as (
         update app.pushes p
-           set due_at = case j.verdict when 'wait' then j.noted_at + interval '8 seconds'
+           set due_at = case j.verdict when 'wait' then greatest(
+                                           j.noted_at + interval '8 seconds',
+                                           pg_catalog.clock_timestamp() + interval '1 second')
                                        when 'rest' then null when 'late' then null
                                        else pg_catalog.clock_timestamp() + interval '1 minute' end,
                attempts = p.attempts + (j.verdict in ('tell', 'read'))::integer
@@ -4382,6 +4526,84 @@ CREATE FUNCTION app.everyone() RETURNS uuid
  SELECT '00000000-0000-0000-0000-000000000000'::uuid AS uuid;
 END;
 
+CREATE FUNCTION app.finish_abandoned_stream() RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    stream record;
+begin
+    select s.conversation_id, s.seq into stream
+      from app.message_streams s join public.conversations c on c.id = s.conversation_id
+     where s.appended_at < pg_catalog.clock_timestamp() - app.stream_timeout()
+     limit 1 for no key update of c skip locked;
+    if not found then
+        return false;
+    end if;
+    perform app.finish_stream(stream.conversation_id, stream.seq);
+    return true;
+end
+$$;
+
+CREATE FUNCTION app.finish_own_stream(conversation_id uuid, seq bigint) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    perform app.lock_conversation(conversation_id);
+    if not exists (select from public.messages m
+                    where m.conversation_id = finish_own_stream.conversation_id and m.seq = finish_own_stream.seq
+                      and m.sender_id = auth.uid())
+       or app.is_streaming(conversation_id, seq) then
+        perform app.check_stream(conversation_id, seq);
+        if app.stream_text(conversation_id, seq) = '' then
+            perform app.refuse_forbidden('The message has no text: append to it, or delete it.');
+        end if;
+        perform app.finish_stream(conversation_id, seq);
+    end if;
+end
+$$;
+
+CREATE FUNCTION app.finish_stream(conversation_id uuid, seq bigint) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    -- Messages are locked before their streams, as by a deletion.
+    perform 1 from public.messages m
+     where m.conversation_id = finish_stream.conversation_id and m.seq = finish_stream.seq for no key update;
+    perform 1 from app.message_streams s
+     where s.conversation_id = finish_stream.conversation_id and s.seq = finish_stream.seq for update;
+    if found then
+        -- A separate statement, which sees everything that was committed before the locks were taken. The triggers know
+        -- by the version that the stream ends.
+        update public.messages m
+           set content = coalesce(nullif(t.content, ''), m.content), version = m.version + 1,
+               deleted_at = case when t.content = '' then pg_catalog.clock_timestamp() end,
+               changed_xid = pg_catalog.pg_current_xact_id()
+          from (select app.stream_text(finish_stream.conversation_id, finish_stream.seq) as content) t
+         where m.conversation_id = finish_stream.conversation_id and m.seq = finish_stream.seq;
+    end if;
+end
+$$;
+
+CREATE FUNCTION app.finish_streams(sender_id uuid, conversations uuid[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    stream record;
+begin
+    for stream in
+        select s.conversation_id, s.seq from app.message_streams s
+         where s.sender_id = finish_streams.sender_id or s.conversation_id = any (conversations)
+         order by s.conversation_id, s.seq
+    loop
+        perform app.finish_stream(stream.conversation_id, stream.seq);
+    end loop;
+end
+$$;
+
 CREATE FUNCTION app.folded(value text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4538,6 +4760,15 @@ CREATE FUNCTION app.has_details(message public.messages) RETURNS boolean
     BEGIN ATOMIC
  SELECT (((message).reply_to_seq IS NOT NULL) OR ((message).mentions IS NOT NULL) OR ((message).mentions_everyone IS NOT NULL) OR ((message).data IS NOT NULL));
 END;
+
+CREATE FUNCTION app.has_streams(conversation_id uuid) RETURNS boolean
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return exists (select from app.message_streams s where s.conversation_id = has_streams.conversation_id);
+end
+$$;
 
 CREATE FUNCTION app.hide_presence(user_id uuid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4956,6 +5187,16 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.is_streaming(conversation_id uuid, seq bigint) RETURNS boolean
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return exists (select from app.message_streams s
+                    where s.conversation_id = is_streaming.conversation_id and s.seq = is_streaming.seq);
+end
+$$;
+
 CREATE FUNCTION app.is_waveform(value text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
@@ -5271,6 +5512,12 @@ CREATE FUNCTION app.max_scheduled() RETURNS integer
  SELECT 100;
 END;
 
+CREATE FUNCTION app.max_streams() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT 20;
+END;
+
 CREATE FUNCTION app.max_unread_mentions() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
@@ -5503,6 +5750,10 @@ begin
                                          and t.participant2_id = greatest(account, o.user_id)
              where m.user_id = guest)
      order by c.id for update;
+    -- Messages that grow cannot move.
+    perform app.finish_streams(guest, array(
+        select c.id from public.conversations c
+         where c.id = any (app.guest_conversations(guest)) and c.kind = 'direct'));
     -- From here on nobody adds the guest to a conversation: app.validate_new_member waits, and finds the tombstone.
     perform 1 from public.user_profiles p where p.id = guest for update;
 
@@ -6112,7 +6363,7 @@ begin
             perform app.refuse_param('data', '"data" is missing: a message of kind "custom" needs it.');
         end if;
         new.content := coalesce(new.content, '');
-    elsif coalesce(new.content, '') = '' then
+    elsif coalesce(new.content, '') = '' and new.version <> 0 then
         perform app.refuse_content();
     end if;
 
@@ -6156,6 +6407,10 @@ begin
         new := app.add_details(new);
     end if;
 
+    -- Only app.start_stream can write the version.
+    if new.version = 0 then
+        perform app.add_stream(new);
+    end if;
     new.version := 1;
     new.sent_xid := xid;
     new.changed_xid := xid;
@@ -6328,6 +6583,12 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.piece_object(conversation_id uuid, seq bigint, start integer, content text) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT (((((((('{"conversation_id":"'::text || (conversation_id)::text) || '","seq":'::text) || seq) || ',"start":'::text) || start) || ',"content":'::text) || (to_json(content))::text) || '}'::text);
+END;
+
 CREATE FUNCTION app.presence_object(user_id uuid, is_online boolean, last_seen_at timestamp with time zone) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
     BEGIN ATOMIC
@@ -6416,6 +6677,7 @@ CREATE FUNCTION app.propagate_message() RETURNS trigger
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
+    perform app.remove_stream(new.conversation_id, new.seq);
     if new.deleted_at is not null then
         perform app.remove_reactions(new.conversation_id, new.seq);
         update public.conversations c set pinned_seqs = pg_catalog.array_remove(c.pinned_seqs, new.seq)
@@ -7546,6 +7808,20 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.remove_stream(conversation_id uuid, seq bigint) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    delete from app.message_streams s
+     where s.conversation_id = remove_stream.conversation_id and s.seq = remove_stream.seq;
+    if found then
+        delete from public.message_pieces p
+         where p.conversation_id = remove_stream.conversation_id and p.seq = remove_stream.seq;
+    end if;
+end
+$$;
+
 CREATE FUNCTION app.removed_media(ids uuid[]) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -7588,6 +7864,8 @@ begin
     update public.reaction_counts set changed_xid = '3' where changed_xid > horizon;
     update public.message_reactions set changed_xid = '3' where changed_xid > horizon;
     update public.delivered_marks set changed_xid = '3' where changed_xid > horizon;
+    update public.message_pieces set changed_xid = '3' where changed_xid > horizon;
+    update app.message_streams set changed_xid = '3' where changed_xid > horizon;
     update public.presence set changed_xid = '3' where changed_xid > horizon;
     update public.presence set hidden_xid = '3' where hidden_xid > horizon;
     update app.sessions set ended_xid = '3' where ended_xid > horizon;
@@ -7701,8 +7979,11 @@ begin
            coalesce(pg_catalog.array_agg(a.conversation_id), '{}') as conversations,
            coalesce(pg_catalog.array_agg(a.user_id), '{}') as users, coalesce(pg_catalog.array_agg(a.seq), '{}') as seqs
       into marks
-      from app.acknowledged_messages(users, cursors, devices, conversations) a
-     where epochs[devices[a.place]] = epoch_now;
+      from app.acknowledged_messages(
+            array(select case when d.epoch = epoch_now then d.user_id end
+                    from rows from (unnest(users), unnest(epochs)) with ordinality as d (user_id, epoch, place)
+                   order by d.place),
+            cursors, devices, conversations) a;
     select r.moved, r.large, array(select distinct marks.places[p] from unnest(r.unsettled) p order by 1)
       into moved, large, unsettled
       from app.report_delivered(marks.conversations, marks.users, marks.seqs) r;
@@ -7920,6 +8201,30 @@ CREATE FUNCTION app.seal() RETURNS void
     AS $$
 begin
     perform app.wait_for_wal_flush();
+end
+$$;
+
+CREATE FUNCTION app.seen_pieces(conversation_id uuid, low bigint, high bigint, since pg_snapshot DEFAULT NULL::pg_snapshot) RETURNS TABLE(seq bigint, object text)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 10
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+begin
+    if not exists (
+        select from public.conversation_members m
+         where m.conversation_id = seen_pieces.conversation_id and m.user_id = auth.uid() and not m.is_deleted) then
+        return;
+    end if;
+    return query
+    select s.seq, app.piece_object(s.conversation_id, s.seq, p.start, p.content)
+      from app.message_streams s
+     cross join lateral (
+            select min(p.start) as start, pg_catalog.string_agg(p.content, '' order by p.start) as content
+              from public.message_pieces p
+             where p.conversation_id = s.conversation_id and p.seq = s.seq
+               and (since is null or not pg_catalog.pg_visible_in_snapshot(p.changed_xid, since))) p
+     where s.conversation_id = seen_pieces.conversation_id and s.seq > low and s.seq <= high and p.start is not null
+     order by s.seq;
 end
 $$;
 
@@ -8374,7 +8679,9 @@ begin
             union all
             select r.changed_xid from public.message_reactions r where r.changed_xid = any(asked)
             union all
-            select d.changed_xid from public.delivered_marks d where d.changed_xid = any(asked));
+            select d.changed_xid from public.delivered_marks d where d.changed_xid = any(asked)
+            union all
+            select p.changed_xid from public.message_pieces p where p.changed_xid = any(asked));
         -- Nulls in `seen` must not make the comparison null.
         open := open || array(
             select u::text::bigint from unnest(unsure) u where not coalesce(u = any(seen), false));
@@ -8391,6 +8698,24 @@ CREATE FUNCTION app.standby_timeline() RETURNS text
                (select w.received_tli from pg_catalog.pg_stat_wal_receiver w),
                (select c.timeline_id from pg_catalog.pg_control_checkpoint() c),
                (select r.min_recovery_end_timeline from pg_catalog.pg_control_recovery() r)))), 8, '0')
+$$;
+
+CREATE FUNCTION app.start_stream(conversation_id uuid, content text, client_id uuid, reply_to_seq bigint, mentions uuid[], mentions_everyone boolean, data jsonb) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    me uuid := app.caller();
+begin
+    if (select count(*) from app.message_streams s where s.sender_id = me) >= app.max_streams() then
+        perform app.refuse_forbidden(pg_catalog.format(
+            '%s of your messages are streaming. Finish one before you start another.', app.max_streams()));
+    end if;
+    -- The version tells the triggers, and only this function can write it.
+    insert into public.messages (
+        conversation_id, sender_id, client_id, content, reply_to_seq, mentions, mentions_everyone, data, version)
+    values (start_stream.conversation_id, me, client_id, content, reply_to_seq, mentions, mentions_everyone, data, 0);
+end
 $$;
 
 CREATE FUNCTION app.step_members() RETURNS integer
@@ -8437,6 +8762,47 @@ CREATE FUNCTION app.stored_url(value text) RETURNS text
     BEGIN ATOMIC
  SELECT regexp_replace(btrim(value), '^[Hh][Tt][Tt][Pp][Ss]:'::text, 'https:'::text) AS regexp_replace;
 END;
+
+CREATE FUNCTION app.stream_text(conversation_id uuid, seq bigint) RETURNS text
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return (select pg_catalog.string_agg(p.content, '' order by p.start) from public.message_pieces p
+             where p.conversation_id = stream_text.conversation_id and p.seq = stream_text.seq);
+end
+$$;
+
+CREATE FUNCTION app.stream_timeout() RETURNS interval
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT '00:01:00'::interval AS "interval";
+END;
+
+CREATE FUNCTION app.streamed_since(since pg_snapshot, mine uuid[]) RETURNS uuid[]
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    most constant integer := 64;
+    streamed uuid[] := array(
+        select s.conversation_id from app.message_streams s
+         where s.changed_xid >= pg_catalog.pg_snapshot_xmin(since)
+           and not pg_catalog.pg_visible_in_snapshot(s.changed_xid, since) limit most);
+begin
+    if streamed = '{}' then
+        return streamed;
+    end if;
+    -- Only the user's conversations: a change of another's is not revealed.
+    return case when pg_catalog.cardinality(streamed) = most then mine
+                else array(select distinct s from unnest(streamed) s
+                            where s in (select pg_catalog.unnest(mine))) end;
+end
+$$;
 
 CREATE FUNCTION app.sync_conversation_ids(me uuid, since pg_snapshot, until pg_snapshot, OUT mine uuid[], OUT entered uuid[], OUT given uuid[], OUT active uuid[]) RETURNS record
     LANGUAGE plpgsql STABLE
@@ -8727,19 +9093,60 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.sync_pieces(since pg_snapshot, entered uuid[], streamed uuid[], per_conversation integer, after_id uuid, after_seq bigint, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    found_objects text[] := '{}';
+    room_id uuid;
+    part record;
+begin
+    foreach room_id in array array(
+        select a.id from unnest(entered || streamed) as a (id)
+         where (after_id is null or a.id >= after_id) and app.has_streams(a.id) group by a.id order by a.id)
+    loop
+        for part in
+            select p.seq, p.object
+              from public.conversations c
+             cross join lateral app.seen_pieces(
+                    c.id,
+                    greatest(case when c.id = any (entered) then c.last_seq - per_conversation else 0 end,
+                             case when c.id = after_id then after_seq else 0 end),
+                    9223372036854775807, case when c.id = any (entered) then null else since end) p
+             where c.id = room_id
+             order by p.seq
+        loop
+            found_objects := found_objects || part.object;
+            room := room - pg_catalog.octet_length(part.object);
+            if room < 0 then
+                exit;
+            end if;
+        end loop;
+        if room < 0 or pg_catalog.clock_timestamp() > ending then
+            next_position := 'pieces:' || room_id || ':'
+                || case when room < 0 then part.seq else 999999999999999999 end;
+            exit;
+        end if;
+    end loop;
+    objects := nullif(pg_catalog.array_to_string(found_objects, ','), '');
+end
+$$;
+
 CREATE FUNCTION app.sync_position("position" text, OUT section text, OUT after_id uuid, OUT after_seq bigint, OUT after_user uuid) RETURNS record
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
 begin
     if "position" !~ pg_catalog.replace(
-           '^((left|profiles|presence|conversations):@|(messages|reactions):@:[0-9]{1,18}|(reads|delivered):@:@)$',
+           '^((left|profiles|presence|conversations):@|(messages|pieces|reactions):@:[0-9]{1,18}'
+               '|(reads|delivered):@:@)$',
            '@', '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}') then
         return;
     end if;
     section := pg_catalog.split_part("position", ':', 1);
     after_id := pg_catalog.split_part("position", ':', 2)::uuid;
-    if section in ('messages', 'reactions') then
+    if section in ('messages', 'pieces', 'reactions') then
         after_seq := pg_catalog.split_part("position", ':', 3)::bigint;
     elsif section in ('reads', 'delivered') then
         after_user := pg_catalog.split_part("position", ':', 3)::uuid;
@@ -9376,9 +9783,14 @@ begin
         new.mentions := null;
         new.mentions_everyone := null;
         new.data := null;
+    elsif new.version <> old.version then
+        -- The end of a stream (app.finish_stream) is no edit.
+        null;
     -- The policies admit every user who may delete the message. Only its sender may edit it, and nobody an event.
     elsif auth.uid() is not null and (auth.uid() <> old.sender_id or old.kind = 'system') then
         perform app.refuse_forbidden('Only the sender of a message can edit it.');
+    elsif app.is_streaming(old.conversation_id, old.seq) then
+        perform app.refuse_forbidden('The message is streaming. Append to it, or finish it first.');
     elsif new.content is null or new.content = '' and not app.may_be_empty(new.kind) then
         perform app.refuse_content();
     elsif app.needs_attachment(new.kind) and new.attachment is null then
@@ -9937,6 +10349,33 @@ CREATE FUNCTION feed.changed_own_reactions(lows xid8[], highs xid8[]) RETURNS TA
           OFFSET 0) r);
 END;
 
+CREATE TABLE public.message_pieces (
+    conversation_id uuid NOT NULL,
+    seq bigint NOT NULL,
+    start integer NOT NULL,
+    content text NOT NULL,
+    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL
+);
+
+CREATE FUNCTION feed.changed_pieces(lows xid8[], highs xid8[]) RETURNS TABLE(conversation_id uuid, seq bigint, start integer, content text, changed_xid xid8)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT r.conversation_id,
+     r.seq,
+     r.start,
+     r.content,
+     r.changed_xid
+    FROM (UNNEST(changed_pieces.lows, changed_pieces.highs) s(low, high)
+      CROSS JOIN LATERAL ( SELECT t.conversation_id,
+             t.seq,
+             t.start,
+             t.content,
+             t.changed_xid
+            FROM public.message_pieces t
+           WHERE ((t.changed_xid >= s.low) AND (t.changed_xid < s.high))
+          OFFSET 0) r);
+END;
+
 CREATE TABLE public.presence (
     user_id uuid NOT NULL,
     is_online boolean DEFAULT false NOT NULL,
@@ -10004,7 +10443,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION feed.count_changes(since pg_snapshot, lows xid8[], highs xid8[], INOUT members integer, INOUT profiles integer, INOUT conversations integer, INOUT former_members integer, INOUT messages integer, INOUT presence integer, INOUT mutes integer, INOUT reactions integer, INOUT delivered integer, OUT has_deletions boolean, OUT entered uuid[], OUT is_opened boolean, OUT has_too_many boolean) RETURNS record
+CREATE FUNCTION feed.count_changes(since pg_snapshot, lows xid8[], highs xid8[], INOUT members integer, INOUT profiles integer, INOUT conversations integer, INOUT former_members integer, INOUT messages integer, INOUT presence integer, INOUT mutes integer, INOUT reactions integer, INOUT delivered integer, INOUT pieces integer, OUT has_deletions boolean, OUT entered uuid[], OUT is_opened boolean, OUT has_too_many boolean) RETURNS record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -10026,6 +10465,7 @@ declare
     profile_audience integer := 0;
     audience integer := 0;
     own_reactions integer := 0;
+    piece_bytes bigint := 0;
     -- Former members, of conversations in `entered`, who wrote in them.
     writers integer := 0;
 begin
@@ -10106,11 +10546,16 @@ begin
         select count(*) into delivered from (
             select from feed.changed_delivered_marks(lows, highs) limit most_rows + 1) n;
     end if;
+    if pieces > 0 then
+        select count(*), coalesce(sum(octet_length(n.content)), 0) into pieces, piece_bytes from (
+            select t.content from feed.changed_pieces(lows, highs) t limit most_rows + 1) n;
+    end if;
     has_too_many := members > most_rows or profiles > most_profiles or profile_audience > most_profile_audience
-        or conversations > most_conversations or messages > most_rows or bytes > most_bytes
+        or conversations > most_conversations or messages > most_rows or bytes + piece_bytes > most_bytes
         or former_members > most_rows or pg_catalog.cardinality(entered) > most_entered or writers > most_rows
         or presence > most_presence or audience > most_audience or mutes > most_mutes
-        or reactions > most_rows or own_reactions > most_rows or delivered > most_rows;
+        or reactions > most_rows or own_reactions > most_rows or delivered > most_rows
+        or pieces > most_rows;
 end
 $$;
 
@@ -10149,6 +10594,9 @@ begin
     reactions as materialized (
         select r.conversation_id, r.changed_xid as xid from public.reaction_counts r
          where r.changed_xid >= oldest order by r.changed_xid desc limit most),
+    streams as materialized (
+        select s.conversation_id, s.changed_xid as xid from app.message_streams s
+         where s.changed_xid >= oldest limit most),
     -- Each message is followed by the marks of its receivers: a walk that did not reach its end leaves out nobody, but
     -- the marks of the conversations are read.
     delivered as materialized (
@@ -10167,10 +10615,13 @@ begin
             union all
             select min(w.xid) from presences w having count(*) = most
             union all
-            select min(w.xid) from reactions w having count(*) = most) e),
+            select min(w.xid) from reactions w having count(*) = most
+            union all
+            -- They have no order: if there are so many, nobody is found to be without changes.
+            select pg_catalog.pg_snapshot_xmax(now_seen) from streams w having count(*) = most) e),
     xids as materialized (
         select m.xid from members m union select p.xid from profiles p union select p.xid from presences p
-        union select r.xid from reactions r union select d.xid from delivered d),
+        union select r.xid from reactions r union select d.xid from delivered d union select s.xid from streams s),
     asked as materialized (
         select a.place, a.id, a.since, s.xmin, (
                 select min(x.xid) from xids x
@@ -10210,6 +10661,8 @@ begin
           from (select m.conversation_id, m.xid from members m
                 union all
                 select r.conversation_id, r.xid from reactions r
+                union all
+                select s.conversation_id, s.xid from streams s
                 union all
                 select p.conversation_id, p.xid from conversations_of_profiles p) w
          group by w.conversation_id
@@ -10320,6 +10773,7 @@ declare
     mutes integer := 1;
     reactions integer := 1;
     delivered integer := 1;
+    pieces integer := 1;
     counts record;  -- feed.count_changes
 begin
     if pg_catalog.pg_snapshot_xmin(since) <> beyond then
@@ -10344,17 +10798,21 @@ begin
                exists (select from public.reaction_counts t
                         where t.changed_xid >= beyond and t.changed_xid < bound)::integer,
                exists (select from public.delivered_marks t
+                        where t.changed_xid >= beyond and t.changed_xid < bound)::integer,
+               exists (select from public.message_pieces t
                         where t.changed_xid >= beyond and t.changed_xid < bound)::integer
-          into members, profiles, conversations, former_members, messages, presence, mutes, reactions, delivered;
+          into members, profiles, conversations, former_members, messages, presence, mutes, reactions, delivered,
+               pieces;
     end if;
-    if members + profiles + conversations + former_members + messages + presence + mutes + reactions + delivered = 0
+    if members + profiles + conversations + former_members + messages + presence + mutes + reactions + delivered
+       + pieces = 0
     then
         return;
     end if;
 
     counts := feed.count_changes(
         since, lows, highs, members, profiles, conversations, former_members, messages, presence, mutes, reactions,
-        delivered);
+        delivered, pieces);
     if counts.has_deletions then
         return query select * from feed.read_deleted(lows, highs);
     end if;
@@ -10403,6 +10861,9 @@ begin
     end if;
     if counts.entered <> '{}' then
         return query select * from feed.read_openings(since, counts.entered, counts.is_opened);
+    end if;
+    if counts.pieces > 0 then
+        return query select * from feed.read_pieces(lows, highs);
     end if;
     if counts.reactions > 0 then
         return query select * from feed.read_own_reactions(lows, highs);
@@ -10502,6 +10963,7 @@ CREATE FUNCTION feed.poll_changes(since pg_snapshot, features text[]) RETURNS TA
              WHEN (l.kind = 'own_conversation'::text) THEN ('mutes'::text = ANY (poll_changes.features))
              WHEN (l.kind = ANY (ARRAY['reaction'::text, 'own_reaction'::text, 'opening_reaction'::text])) THEN ('reactions'::text = ANY (poll_changes.features))
              WHEN (l.kind = 'delivered'::text) THEN ('delivered'::text = ANY (poll_changes.features))
+             WHEN (l.kind = ANY (ARRAY['piece'::text, 'opening_piece'::text])) THEN ('pieces'::text = ANY (poll_changes.features))
              ELSE true
          END));
 END;
@@ -10760,6 +11222,17 @@ begin
       join public.reaction_counts r on r.conversation_id = c.id and r.seq > c.last_seq - 100
      where is_opened and r.counts <> '{}'
      order by r.conversation_id, r.seq;
+    return query
+    select 'opening_piece', null::text, s.conversation_id, null::uuid, s.seq, null::uuid[],
+           app.piece_object(s.conversation_id, s.seq, 0, p.content), null::text, null::bigint[]
+      from unnest(entered) as e (id)
+      join public.conversations c on c.id = e.id
+      join app.message_streams s on s.conversation_id = c.id and s.seq > c.last_seq - 100
+     cross join lateral (
+            select pg_catalog.string_agg(p.content, '' order by p.start) as content from public.message_pieces p
+             where p.conversation_id = s.conversation_id and p.seq = s.seq) p
+     where is_opened
+     order by s.conversation_id, s.seq;
 end
 $$;
 
@@ -10808,6 +11281,24 @@ begin
       join public.reaction_counts c on c.conversation_id = r.conversation_id and c.seq = r.seq
      cross join lateral app.reactions_by(r.user_id, r.conversation_id, r.seq) o
      order by c.conversation_id, c.seq, r.user_id;
+end
+$$;
+
+CREATE FUNCTION feed.read_pieces(lows xid8[], highs xid8[]) RETURNS TABLE(kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+begin
+    return query
+    select 'piece', p.xid, p.conversation_id, null::uuid, p.seq, null::uuid[],
+           app.piece_object(p.conversation_id, p.seq, p.start, p.content), null::text, null::bigint[]
+      from (select p.conversation_id, p.seq, min(p.start) as start,
+                   pg_catalog.string_agg(p.content, '' order by p.start) as content,
+                   (pg_catalog.array_agg(p.changed_xid::text order by p.start desc))[1] as xid
+              from feed.changed_pieces(lows, highs) p
+             group by p.conversation_id, p.seq) p
+     order by p.conversation_id, p.seq;
 end
 $$;
 
@@ -10968,6 +11459,10 @@ begin
                 select d.changed_xid from public.delivered_marks d
                  where d.conversation_id = m.conversation_id and d.user_id <> u.id offset 0) d
              where m.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(d.changed_xid, since))
+        or exists (
+            select from public.conversation_members m
+              join app.message_streams s on s.conversation_id = m.conversation_id
+             where m.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(s.changed_xid, since))
         or exists (
             select from public.conversation_mutes x
              where x.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(x.changed_xid, since))
@@ -11262,6 +11757,16 @@ CREATE VIEW app.message_objects WITH (security_invoker='true') AS
            FROM public.conversation_members r_1
           WHERE (r_1.conversation_id = m.conversation_id)) r);
 
+CREATE TABLE app.message_streams (
+    conversation_id uuid NOT NULL,
+    seq bigint NOT NULL,
+    sender_id uuid NOT NULL,
+    length integer DEFAULT 0 NOT NULL,
+    appended_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL
+)
+WITH (fillfactor='50');
+
 CREATE TABLE app.migrations (
     name text NOT NULL,
     hash text NOT NULL,
@@ -11449,6 +11954,9 @@ ALTER TABLE ONLY app.merged_guests
 ALTER TABLE ONLY app.message_moves
     ADD CONSTRAINT message_moves_pkey PRIMARY KEY (conversation_id, guest_id);
 
+ALTER TABLE ONLY app.message_streams
+    ADD CONSTRAINT message_streams_pkey PRIMARY KEY (conversation_id, seq);
+
 ALTER DOMAIN app.message_kind
     ADD CONSTRAINT messages_kind_valid CHECK ((VALUE = ANY (ARRAY['text'::text, 'image'::text, 'video'::text, 'audio'::text, 'file'::text, 'custom'::text, 'system'::text]))) NOT VALID;
 
@@ -11527,6 +12035,9 @@ ALTER TABLE ONLY public.media
 ALTER TABLE ONLY public.message_mentions
     ADD CONSTRAINT message_mentions_pkey PRIMARY KEY (conversation_id, user_id, seq);
 
+ALTER TABLE ONLY public.message_pieces
+    ADD CONSTRAINT message_pieces_pkey PRIMARY KEY (conversation_id, seq, start);
+
 ALTER TABLE ONLY public.message_reactions
     ADD CONSTRAINT message_reactions_pkey PRIMARY KEY (conversation_id, user_id, seq, emoji);
 
@@ -11585,6 +12096,8 @@ CREATE INDEX merged_guests_merged_xid ON app.merged_guests USING btree (merged_x
 
 CREATE INDEX message_moves_into_id ON app.message_moves USING btree (into_id) WHERE (into_id IS NOT NULL);
 
+CREATE INDEX message_streams_sender_id ON app.message_streams USING btree (sender_id);
+
 CREATE INDEX node_users_user_id ON app.node_users USING btree (user_id);
 
 CREATE INDEX pushes_sender_id_due_at ON app.pushes USING btree (sender_id, due_at) WHERE (due_at IS NOT NULL);
@@ -11642,6 +12155,8 @@ CREATE INDEX media_conversation_id ON public.media USING btree (conversation_id)
 CREATE INDEX media_owner_id ON public.media USING btree (owner_id) INCLUDE (bytes, removed_at);
 
 CREATE INDEX media_unused ON public.media USING btree (created_at) WHERE (used_at IS NULL);
+
+CREATE INDEX message_pieces_changed_xid ON public.message_pieces USING btree (changed_xid);
 
 CREATE INDEX message_reactions_changed_xid ON public.message_reactions USING btree (changed_xid);
 
@@ -11785,6 +12300,8 @@ CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE OF id, kind, participant1_i
 
 CREATE TRIGGER ring AFTER INSERT OR UPDATE ON public.delivered_marks FOR EACH STATEMENT EXECUTE FUNCTION app.notify_change();
 
+CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.message_pieces FOR EACH STATEMENT EXECUTE FUNCTION app.notify_change();
+
 CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.messages FOR EACH STATEMENT EXECUTE FUNCTION app.notify_change();
 
 CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.presence FOR EACH STATEMENT EXECUTE FUNCTION app.notify_change();
@@ -11903,6 +12420,8 @@ ALTER TABLE app.devices ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY feed_select ON app.former_members FOR SELECT TO postline_feed USING (true);
 
+CREATE POLICY feed_select ON app.message_streams FOR SELECT TO postline_feed USING (true);
+
 ALTER TABLE app.former_members ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE app.identities ENABLE ROW LEVEL SECURITY;
@@ -11924,6 +12443,8 @@ CREATE POLICY member_select ON app.former_members FOR SELECT TO authenticated US
 ALTER TABLE app.merged_guests ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE app.message_moves ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE app.message_streams ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE app.migrations ENABLE ROW LEVEL SECURITY;
 
@@ -11991,6 +12512,8 @@ CREATE POLICY feed_select ON public.delivered_marks FOR SELECT TO postline_feed 
 
 CREATE POLICY feed_select ON public.message_mentions FOR SELECT TO postline_feed USING (true);
 
+CREATE POLICY feed_select ON public.message_pieces FOR SELECT TO postline_feed USING (true);
+
 CREATE POLICY feed_select ON public.message_reactions FOR SELECT TO postline_feed USING (true);
 
 CREATE POLICY feed_select ON public.messages FOR SELECT TO postline_feed USING (true);
@@ -12017,6 +12540,8 @@ CREATE POLICY member_select ON public.conversations FOR SELECT TO authenticated 
 
 CREATE POLICY member_select ON public.delivered_marks FOR SELECT TO authenticated USING ((conversation_id IN ( SELECT app.my_conversations() AS my_conversations)));
 
+CREATE POLICY member_select ON public.message_pieces FOR SELECT TO authenticated USING ((conversation_id = ANY (ARRAY( SELECT app.my_conversations() AS my_conversations))));
+
 CREATE POLICY member_select ON public.message_reactions FOR SELECT TO authenticated USING ((conversation_id = ANY (ARRAY( SELECT app.my_conversations() AS my_conversations))));
 
 CREATE POLICY member_select ON public.messages FOR SELECT TO authenticated USING ((conversation_id = ANY (ARRAY( SELECT app.my_conversations() AS my_conversations))));
@@ -12024,6 +12549,8 @@ CREATE POLICY member_select ON public.messages FOR SELECT TO authenticated USING
 CREATE POLICY member_select ON public.reaction_counts FOR SELECT TO authenticated USING ((conversation_id = ANY (ARRAY( SELECT app.my_conversations() AS my_conversations))));
 
 ALTER TABLE public.message_mentions ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.message_pieces ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.message_reactions ENABLE ROW LEVEL SECURITY;
 
@@ -12106,6 +12633,8 @@ CREATE POLICY service_all ON public.username_history TO service_role USING (true
 CREATE POLICY service_select ON public.delivered_marks FOR SELECT TO service_role USING (true);
 
 CREATE POLICY service_select ON public.message_mentions FOR SELECT TO service_role USING (true);
+
+CREATE POLICY service_select ON public.message_pieces FOR SELECT TO service_role USING (true);
 
 CREATE POLICY service_select ON public.presence FOR SELECT TO service_role USING (true);
 
@@ -12304,6 +12833,9 @@ REVOKE ALL ON FUNCTION admin.utc(value timestamp with time zone) FROM PUBLIC;
 REVOKE ALL ON FUNCTION api.add_members(conversation_id uuid, user_ids uuid[], profiles boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.add_members(conversation_id uuid, user_ids uuid[], profiles boolean) TO authenticated;
 
+REVOKE ALL ON FUNCTION api.append_to_message(conversation_id uuid, seq bigint, start bigint, content text) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.append_to_message(conversation_id uuid, seq bigint, start bigint, content text) TO authenticated;
+
 REVOKE ALL ON FUNCTION api.avatars() FROM PUBLIC;
 GRANT ALL ON FUNCTION api.avatars() TO authenticated;
 GRANT ALL ON FUNCTION api.avatars() TO anon;
@@ -12337,6 +12869,9 @@ GRANT ALL ON FUNCTION api.devices() TO authenticated;
 
 REVOKE ALL ON FUNCTION api.edit_message(conversation_id uuid, seq bigint, content text, mentions uuid[], mentions_everyone boolean, data jsonb, keeps_data boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.edit_message(conversation_id uuid, seq bigint, content text, mentions uuid[], mentions_everyone boolean, data jsonb, keeps_data boolean) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.finish_message(conversation_id uuid, seq bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.finish_message(conversation_id uuid, seq bigint) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.mark_read(conversation_id uuid, seq bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.mark_read(conversation_id uuid, seq bigint) TO authenticated;
@@ -12425,6 +12960,9 @@ GRANT ALL ON FUNCTION api.set_conversation(conversation_id uuid, is_marked_unrea
 REVOKE ALL ON FUNCTION api.set_member_role(conversation_id uuid, user_id uuid, role text, profiles boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.set_member_role(conversation_id uuid, user_id uuid, role text, profiles boolean) TO authenticated;
 
+REVOKE ALL ON FUNCTION api.stream_message(conversation_id uuid, content text, client_id uuid, reply_to_seq bigint, mentions uuid[], mentions_everyone boolean, data jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.stream_message(conversation_id uuid, content text, client_id uuid, reply_to_seq bigint, mentions uuid[], mentions_everyone boolean, data jsonb) TO authenticated;
+
 REVOKE ALL ON FUNCTION api.sync(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer, OUT epoch_now text, OUT snapshot text, OUT reset boolean, OUT next_position text, OUT changes text, OUT conversation_ids text) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.sync(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer, OUT epoch_now text, OUT snapshot text, OUT reset boolean, OUT next_position text, OUT changes text, OUT conversation_ids text) TO authenticated;
 
@@ -12505,12 +13043,17 @@ REVOKE ALL ON FUNCTION app.add_participants() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.add_reactions(conversation_id uuid, seq bigint, emoji text, step bigint) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.add_stream(message public.messages) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.added_users_param(conversation_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.answer_bytes() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.answer_bytes() TO authenticated;
 
 REVOKE ALL ON FUNCTION app.append_conversation(from_id uuid, into_id uuid, guest uuid, account uuid, counted_from bigint, most integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.append_piece(conversation_id uuid, seq bigint, start bigint, content text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.append_piece(conversation_id uuid, seq bigint, start bigint, content text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.attachment_content(kind text, content text, attachment jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.attachment_content(kind text, content text, attachment jsonb) TO authenticated;
@@ -12602,6 +13145,8 @@ GRANT ALL ON FUNCTION app.check_date_of_birth(field text, value date) TO authent
 REVOKE ALL ON FUNCTION app.check_everyone(conversation_id uuid, sender_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.check_scheduled() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.check_stream(conversation_id uuid, seq bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.checked_email(email text) FROM PUBLIC;
 
@@ -12706,6 +13251,16 @@ REVOKE ALL ON FUNCTION app.everyone() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.everyone() TO authenticated;
 GRANT ALL ON FUNCTION app.everyone() TO postline_feed;
 
+REVOKE ALL ON FUNCTION app.finish_abandoned_stream() FROM PUBLIC;
+GRANT ALL ON FUNCTION app.finish_abandoned_stream() TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.finish_own_stream(conversation_id uuid, seq bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.finish_own_stream(conversation_id uuid, seq bigint) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.finish_stream(conversation_id uuid, seq bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.finish_streams(sender_id uuid, conversations uuid[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.folded(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.folded(value text) TO authenticated;
 
@@ -12724,6 +13279,9 @@ REVOKE ALL ON FUNCTION app.has_details(message public.messages) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.has_details(message public.messages) TO postline_sender;
 GRANT ALL ON FUNCTION app.has_details(message public.messages) TO authenticated;
 GRANT ALL ON FUNCTION app.has_details(message public.messages) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.has_streams(conversation_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.has_streams(conversation_id uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.hide_presence(user_id uuid) FROM PUBLIC;
 
@@ -12806,6 +13364,8 @@ GRANT ALL ON FUNCTION app.is_similar_word(a text, b text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.is_still_needed(mail app.mails, account auth.users) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.is_streaming(conversation_id uuid, seq bigint) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.is_waveform(value text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.joined(objects text[], from_last boolean, room bigint) FROM PUBLIC;
@@ -12867,6 +13427,8 @@ GRANT ALL ON FUNCTION app.max_message_characters() TO authenticated;
 REVOKE ALL ON FUNCTION app.max_own_conversations() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.max_scheduled() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.max_streams() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.max_unread_mentions() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.max_unread_mentions() TO authenticated;
@@ -13025,6 +13587,10 @@ GRANT ALL ON FUNCTION app.patched_date_of_birth(patch jsonb, current date, path 
 REVOKE ALL ON FUNCTION app.patched_text(patch jsonb, field text, current text, path text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.patched_text(patch jsonb, field text, current text, path text) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.piece_object(conversation_id uuid, seq bigint, start integer, content text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.piece_object(conversation_id uuid, seq bigint, start integer, content text) TO authenticated;
+GRANT ALL ON FUNCTION app.piece_object(conversation_id uuid, seq bigint, start integer, content text) TO postline_feed;
+
 REVOKE ALL ON FUNCTION app.presence_object(user_id uuid, is_online boolean, last_seen_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.presence_object(user_id uuid, is_online boolean, last_seen_at timestamp with time zone) TO authenticated;
 GRANT ALL ON FUNCTION app.presence_object(user_id uuid, is_online boolean, last_seen_at timestamp with time zone) TO postline_feed;
@@ -13173,6 +13739,8 @@ REVOKE ALL ON FUNCTION app.remove_mentions(message public.messages) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.remove_reactions(conversation_id uuid, seq bigint) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.remove_stream(conversation_id uuid, seq bigint) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.removed_media(ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.removed_media(ids uuid[]) TO postline_feed;
 
@@ -13243,6 +13811,9 @@ GRANT ALL ON FUNCTION app.scheduled_object(scheduled public.scheduled_messages) 
 REVOKE ALL ON FUNCTION app.seal() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.seal() TO postline_feed;
 
+REVOKE ALL ON FUNCTION app.seen_pieces(conversation_id uuid, low bigint, high bigint, since pg_snapshot) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.seen_pieces(conversation_id uuid, low bigint, high bigint, since pg_snapshot) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.seen_reactions(conversation_id uuid, low bigint, high bigint, since pg_snapshot, until pg_snapshot) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.seen_reactions(conversation_id uuid, low bigint, high bigint, since pg_snapshot, until pg_snapshot) TO authenticated;
 
@@ -13300,6 +13871,9 @@ GRANT ALL ON FUNCTION app.standby_snapshot() TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.standby_timeline() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.start_stream(conversation_id uuid, content text, client_id uuid, reply_to_seq bigint, mentions uuid[], mentions_everyone boolean, data jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.start_stream(conversation_id uuid, content text, client_id uuid, reply_to_seq bigint, mentions uuid[], mentions_everyone boolean, data jsonb) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.step_members() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.step_members() TO authenticated;
 
@@ -13311,6 +13885,13 @@ REVOKE ALL ON FUNCTION app.stored_form(kind text, INOUT content text, INOUT atta
 GRANT ALL ON FUNCTION app.stored_form(kind text, INOUT content text, INOUT attachment jsonb) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.stored_url(value text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.stream_text(conversation_id uuid, seq bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.stream_timeout() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.streamed_since(since pg_snapshot, mine uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.streamed_since(since pg_snapshot, mine uuid[]) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.sync_conversation_ids(me uuid, since pg_snapshot, until pg_snapshot, OUT mine uuid[], OUT entered uuid[], OUT given uuid[], OUT active uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.sync_conversation_ids(me uuid, since pg_snapshot, until pg_snapshot, OUT mine uuid[], OUT entered uuid[], OUT given uuid[], OUT active uuid[]) TO authenticated;
@@ -13332,6 +13913,9 @@ GRANT ALL ON FUNCTION app.sync_me(me uuid, since pg_snapshot, until pg_snapshot)
 
 REVOKE ALL ON FUNCTION app.sync_messages(since pg_snapshot, until pg_snapshot, entered uuid[], active uuid[], per_conversation integer, after_id uuid, after_seq bigint, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT limited_ids text, OUT next_position text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.sync_messages(since pg_snapshot, until pg_snapshot, entered uuid[], active uuid[], per_conversation integer, after_id uuid, after_seq bigint, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT limited_ids text, OUT next_position text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.sync_pieces(since pg_snapshot, entered uuid[], streamed uuid[], per_conversation integer, after_id uuid, after_seq bigint, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.sync_pieces(since pg_snapshot, entered uuid[], streamed uuid[], per_conversation integer, after_id uuid, after_seq bigint, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.sync_position("position" text, OUT section text, OUT after_id uuid, OUT after_seq bigint, OUT after_user uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.sync_position("position" text, OUT section text, OUT after_id uuid, OUT after_seq bigint, OUT after_user uuid) TO authenticated;
@@ -13501,6 +14085,13 @@ GRANT ALL ON FUNCTION feed.changed_mutes(lows xid8[], highs xid8[]) TO postline_
 REVOKE ALL ON FUNCTION feed.changed_own_reactions(lows xid8[], highs xid8[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.changed_own_reactions(lows xid8[], highs xid8[]) TO postline_feed;
 
+GRANT SELECT ON TABLE public.message_pieces TO service_role;
+GRANT SELECT ON TABLE public.message_pieces TO authenticated;
+GRANT SELECT ON TABLE public.message_pieces TO postline_feed;
+
+REVOKE ALL ON FUNCTION feed.changed_pieces(lows xid8[], highs xid8[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.changed_pieces(lows xid8[], highs xid8[]) TO postline_feed;
+
 GRANT SELECT ON TABLE public.presence TO service_role;
 GRANT SELECT ON TABLE public.presence TO postline_feed;
 
@@ -13524,8 +14115,8 @@ GRANT ALL ON FUNCTION feed.changed_reactions(lows xid8[], highs xid8[]) TO postl
 REVOKE ALL ON FUNCTION feed.concerned(since pg_snapshot, users uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.concerned(since pg_snapshot, users uuid[]) TO postline_feed;
 
-REVOKE ALL ON FUNCTION feed.count_changes(since pg_snapshot, lows xid8[], highs xid8[], INOUT members integer, INOUT profiles integer, INOUT conversations integer, INOUT former_members integer, INOUT messages integer, INOUT presence integer, INOUT mutes integer, INOUT reactions integer, INOUT delivered integer, OUT has_deletions boolean, OUT entered uuid[], OUT is_opened boolean, OUT has_too_many boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION feed.count_changes(since pg_snapshot, lows xid8[], highs xid8[], INOUT members integer, INOUT profiles integer, INOUT conversations integer, INOUT former_members integer, INOUT messages integer, INOUT presence integer, INOUT mutes integer, INOUT reactions integer, INOUT delivered integer, OUT has_deletions boolean, OUT entered uuid[], OUT is_opened boolean, OUT has_too_many boolean) TO postline_feed;
+REVOKE ALL ON FUNCTION feed.count_changes(since pg_snapshot, lows xid8[], highs xid8[], INOUT members integer, INOUT profiles integer, INOUT conversations integer, INOUT former_members integer, INOUT messages integer, INOUT presence integer, INOUT mutes integer, INOUT reactions integer, INOUT delivered integer, INOUT pieces integer, OUT has_deletions boolean, OUT entered uuid[], OUT is_opened boolean, OUT has_too_many boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.count_changes(since pg_snapshot, lows xid8[], highs xid8[], INOUT members integer, INOUT profiles integer, INOUT conversations integer, INOUT former_members integer, INOUT messages integer, INOUT presence integer, INOUT mutes integer, INOUT reactions integer, INOUT delivered integer, INOUT pieces integer, OUT has_deletions boolean, OUT entered uuid[], OUT is_opened boolean, OUT has_too_many boolean) TO postline_feed;
 
 REVOKE ALL ON FUNCTION feed.has_no_changes(epochs text[], users uuid[], sinces pg_snapshot[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.has_no_changes(epochs text[], users uuid[], sinces pg_snapshot[]) TO postline_feed;
@@ -13586,6 +14177,9 @@ GRANT ALL ON FUNCTION feed.read_own_conversations(lows xid8[], highs xid8[]) TO 
 
 REVOKE ALL ON FUNCTION feed.read_own_reactions(lows xid8[], highs xid8[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.read_own_reactions(lows xid8[], highs xid8[]) TO postline_feed;
+
+REVOKE ALL ON FUNCTION feed.read_pieces(lows xid8[], highs xid8[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.read_pieces(lows xid8[], highs xid8[]) TO postline_feed;
 
 REVOKE ALL ON FUNCTION feed.read_presence(lows xid8[], highs xid8[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.read_presence(lows xid8[], highs xid8[]) TO postline_feed;
@@ -13665,6 +14259,8 @@ GRANT SELECT ON TABLE app.sender_objects TO postline_feed;
 
 GRANT SELECT ON TABLE app.message_objects TO authenticated;
 GRANT SELECT ON TABLE app.message_objects TO postline_feed;
+
+GRANT SELECT ON TABLE app.message_streams TO postline_feed;
 
 GRANT SELECT ON TABLE app.profile_details TO authenticated;
 

@@ -64,6 +64,12 @@ package struct Change: Sendable {
 
         /// The reactions to one of the newest messages of a conversation that a user has joined.
         case openingReactions(conversation: ID, seq: Int64, object: ByteBuffer)
+
+        /// New text of a message that grows.
+        case piece(conversation: ID, object: ByteBuffer)
+
+        /// The text so far of a message that grows, in a conversation that a user has joined.
+        case openingPiece(conversation: ID, object: ByteBuffer)
     }
 }
 

@@ -42,7 +42,8 @@ extension Change.Fact {
         case .me(_, let object), .profile(_, _, let object), .message(_, _, let object),
             .openingProfile(_, _, let object), .openingMessage(_, _, let object), .presence(_, _, let object),
             .openingPresence(_, _, let object), .ownConversation(_, _, let object), .reactions(_, _, let object),
-            .ownReactions(_, _, _, let object), .openingReactions(_, _, let object):
+            .ownReactions(_, _, _, let object), .openingReactions(_, _, let object), .piece(_, let object),
+            .openingPiece(_, let object):
             object.readableBytes
         case .conversation(_, let conversation): conversation.head.readableBytes + conversation.tail.readableBytes
         case .read, .delivered, .left, .joined: 0
@@ -55,7 +56,8 @@ extension Change.Fact {
         case .me(_, let object), .profile(_, _, let object), .message(_, _, let object),
             .openingProfile(_, _, let object), .openingMessage(_, _, let object), .presence(_, _, let object),
             .openingPresence(_, _, let object), .ownConversation(_, _, let object), .reactions(_, _, let object),
-            .ownReactions(_, _, _, let object), .openingReactions(_, _, let object):
+            .ownReactions(_, _, _, let object), .openingReactions(_, _, let object), .piece(_, let object),
+            .openingPiece(_, let object):
             object
         case .read(let conversation, let user, let seq):
             ByteBuffer(string: #"{"conversation_id":"\#(conversation)","user_id":"\#(user)","last_read_seq":\#(seq)}"#)

@@ -235,7 +235,8 @@ extension Fanout {
             others(in: conversation, than: user).subtracting(presenceHidden)
         case .conversation(let conversation, _), .message(let conversation, _, _), .read(let conversation, _, _),
             .openingMessage(let conversation, _, _), .reactions(let conversation, _, _),
-            .openingReactions(let conversation, _, _):
+            .openingReactions(let conversation, _, _), .piece(let conversation, _),
+            .openingPiece(let conversation, _):
             byConversation[conversation] ?? []
         case .openingProfile(let conversation, let user, _), .delivered(let conversation, let user, _):
             others(in: conversation, than: user)
@@ -314,6 +315,10 @@ extension Fanout {
                 if opened[conversation] != nil {
                     addReactions(to: MessageKey(conversation: conversation, seq: seq), at: index)
                 }
+            case .piece(let conversation, _):
+                if opened[conversation] == nil { shared.pieces.append(index) }
+            case .openingPiece(let conversation, _):
+                if opened[conversation] != nil { shared.pieces.append(index) }
             case .read(let conversation, _, _):
                 if opened[conversation] == nil { shared.reads.append(index) }
             case .delivered(let conversation, _, _):
@@ -342,13 +347,14 @@ extension Fanout {
             var profiles: [Int] = []
             var presence: [Int] = []
             var messages: [Int] = []
+            var pieces: [Int] = []
             var reactions: [Int] = []
             var reads: [Int] = []
             var delivered: [Int] = []
 
             var isEmpty: Bool {
-                me == nil && profiles.isEmpty && presence.isEmpty && messages.isEmpty && reactions.isEmpty
-                    && reads.isEmpty && delivered.isEmpty
+                me == nil && profiles.isEmpty && presence.isEmpty && messages.isEmpty && pieces.isEmpty
+                    && reactions.isEmpty && reads.isEmpty && delivered.isEmpty
             }
         }
     }
@@ -396,7 +402,7 @@ extension Fanout {
 
     /// Returns the size of the larger objects that receivers share, in bytes.
     private func size(of shared: Selection.Shared, in batch: ChangeBatch) -> Int {
-        [shared.profiles, shared.presence, shared.messages, shared.reactions].joined()
+        [shared.profiles, shared.presence, shared.messages, shared.pieces, shared.reactions].joined()
             .reduce(0) { $0 + batch.changes[$1].fact.byteCount }
     }
 
@@ -449,6 +455,7 @@ extension Fanout {
         line.list("presence", selection.shared.presence.lazy.map { batch.changes[$0].object })
         line.list("conversations", conversations)
         line.list("messages", messages.lazy.map { batch.changes[$0].object })
+        line.list("pieces", selection.shared.pieces.lazy.map { batch.changes[$0].object })
         line.list("reactions", selection.shared.reactions.lazy.map { batch.changes[$0].object })
         line.list("reads", selection.shared.reads.lazy.map { batch.changes[$0].object })
         line.list("delivered", selection.shared.delivered.lazy.map { batch.changes[$0].object })

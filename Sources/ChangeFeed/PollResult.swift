@@ -20,7 +20,7 @@ struct PollResult: Sendable {
         "feed.poll_changes",
         """
         select epoch, snapshot, log_end, kind, xid, conversation_id, user_id, seq, audience, object, tail, marks \
-        from feed.poll_changes($1::pg_snapshot, '{presence,mutes,reactions,delivered,packed}')
+        from feed.poll_changes($1::pg_snapshot, '{presence,mutes,reactions,delivered,pieces,packed}')
         """)
 
     init(_ rows: Rows) throws(FeedError) {
@@ -132,6 +132,9 @@ extension Change {
             fact = .ownReactions(conversation: conversation, user: user, seq: seq, object: object())
         case ("opening_reaction", let conversation?, _, let seq?):
             fact = .openingReactions(conversation: conversation, seq: seq, object: object())
+        case ("piece", let conversation?, _, _): fact = .piece(conversation: conversation, object: object())
+        case ("opening_piece", let conversation?, _, _):
+            fact = .openingPiece(conversation: conversation, object: object())
         case ("opening_message", let conversation?, _, let seq?):
             fact = .openingMessage(conversation: conversation, seq: seq, object: object())
         default: return nil

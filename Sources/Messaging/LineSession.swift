@@ -43,6 +43,7 @@ package struct Request: Sendable, Equatable {
             switch $0.name {
             case "kind": $0.value == .string("text") || $0.value == .null
             case "attachment", "attachments": $0.value == .null
+            case "is_streaming": $0.value == .bool(false) || $0.value == .null
             default: true
             }
         }

@@ -239,10 +239,12 @@ package final class MessagingService: Service, SessionFactory {
                         feed.changed()
                     }
                     group.addTask { await mover.run() }
-                    let sender = ScheduledSender(database: self.database, logger: self.logger) { [feed = self.feed] in
-                        feed.changed()
+                    for work in DueWorker.Work.allCases {
+                        let worker = DueWorker(database: self.database, logger: self.logger, work: work) {
+                            [feed = self.feed] in feed.changed()
+                        }
+                        group.addTask { await worker.run() }
                     }
-                    group.addTask { await sender.run() }
                     if let media = self.media {
                         let sweeper = MediaSweeper(store: media, database: self.database, logger: self.logger)
                         group.addTask { await sweeper.run() }

@@ -64,7 +64,7 @@ struct DeclarationTests {
                     #expect(operation.parameters.contains(name), "\(operation.method) \(name)")
                 }
             }
-            for exemption in operation.parameters.compactMap(\.exemption) {
+            for exemption in operation.parameters.flatMap(\.exemptions) {
                 #expect(operation.parameters.contains(exemption.parameter), "\(operation.method)")
             }
         }

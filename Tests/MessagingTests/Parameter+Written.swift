@@ -18,14 +18,14 @@ extension Parameter {
         let mark = isRequired ? "" : "?"
         let null = [.requiredOrNull, .optionalOrNull].contains(requirement) ? "|null" : ""
         let standard = defaultValue.map { " = \($0.text)" } ?? ""
-        return name + mark + type.written(exemption) + null + standard
+        return name + mark + type.written(exemptions) + null + standard
     }
 }
 
 extension ParameterType {
-    fileprivate func written(_ exemption: Parameter.Exemption?) -> String {
+    fileprivate func written(_ exemptions: [Parameter.Exemption]) -> String {
         switch self {
-        case .string(let rule, _): rule.written(exemption)
+        case .string(let rule, _): rule.written(exemptions)
         case .integer(let limits) where limits.upperBound == .max: " (≥ \(limits.lowerBound))"
         case .integer(let limits): " (\(limits.lowerBound)…\(Self.written(limits.upperBound)))"
         case .number(let limits): " (\(Int(limits.lowerBound))…\(Int(limits.upperBound)))"
@@ -51,11 +51,11 @@ extension ParameterType {
 }
 
 extension TextRule {
-    fileprivate func written(_ exemption: Parameter.Exemption?) -> String {
+    fileprivate func written(_ exemptions: [Parameter.Exemption]) -> String {
         switch self {
         case .any: ""
-        case .characters(let limits): " (\(Self.written(limits)) characters\(Self.written(exemption)))"
-        case .bytes(let limits): " (\(Self.written(limits)) bytes\(Self.written(exemption)))"
+        case .characters(let limits): " (\(Self.written(limits)) characters\(Self.written(exemptions)))"
+        case .bytes(let limits): " (\(Self.written(limits)) bytes\(Self.written(exemptions)))"
         case .choice(let choices): ": " + choices.map { "\"\($0)\"" }.joined(separator: "|")
         case .email: " (email address)"
         case .httpsURL(let maxBytes): " (https URL, ≤ \(ParameterType.written(maxBytes)) bytes)"
@@ -73,9 +73,9 @@ extension TextRule {
         return limits.lowerBound == 0 ? "≤ \(most)" : "\(limits.lowerBound)…\(most)"
     }
 
-    private static func written(_ exemption: Parameter.Exemption?) -> String {
-        exemption.map {
-            ", or none with \($0.parameter) " + $0.values.map { "\"\($0)\"" }.joined(separator: " or ")
-        } ?? ""
+    private static func written(_ exemptions: [Parameter.Exemption]) -> String {
+        exemptions.map {
+            ", or none with \($0.parameter) " + $0.values.map { "\($0)" }.joined(separator: " or ")
+        }.joined()
     }
 }

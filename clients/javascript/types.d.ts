@@ -219,6 +219,14 @@ export interface Reactions {
   own?: string[]
 }
 
+/** Text of a message that is streaming, from the character start on. */
+export interface Piece {
+  conversation_id: string
+  seq: number
+  start: number
+  content: string
+}
+
 /** A message that is sent at its time. error says why it was refused then. */
 export interface ScheduledMessage {
   id: string
@@ -280,6 +288,7 @@ export interface Changes {
   presence?: Presence[]
   conversations?: Conversation[]
   messages?: Message[]
+  pieces?: Piece[]
   reactions?: Reactions[]
   reads?: {
     conversation_id: string
@@ -759,7 +768,7 @@ export interface MethodParams {
   'messages.send': {
     /** A conversation of the caller. */
     conversation_id: string
-    /** The content, stored unchanged. Required and not empty unless "kind" is "image" or "video" or "audio" or "file" or "custom". */
+    /** The content, stored unchanged. Required and not empty unless "kind" is string("image") or string("video") or string("audio") or string("file") or string("custom"), or "is_streaming" is bool(true). */
     content?: string | null
     /** The client's idempotency key of this message. */
     client_id?: string | null
@@ -823,6 +832,26 @@ export interface MethodParams {
     mentions_everyone?: boolean | null
     /** The app's own data. At most 4 KiB, encoded without whitespace. */
     data?: Record<string, any> | null
+    /** True for a text that messages.append continues and messages.finish ends. */
+    is_streaming?: boolean | null
+  }
+  /** Appends to a message of the caller that is streaming, and returns how many characters it has. A repeated call changes nothing. */
+  'messages.append': {
+    /** A conversation of the caller. */
+    conversation_id: string
+    /** The message's number in its conversation. */
+    seq: number
+    /** The number of characters before the piece: as many as the message has. */
+    start: number
+    /** The piece. */
+    content: string
+  }
+  /** Finishes a message of the caller that is streaming, and returns it. One that is finished stays as it is. */
+  'messages.finish': {
+    /** A conversation of the caller. */
+    conversation_id: string
+    /** The message's number in its conversation. */
+    seq: number
   }
   /** Lists messages of a conversation, or the replies to one: the newest, or those before or after a number. */
   'messages.list': {
@@ -903,7 +932,7 @@ export interface MethodParams {
   'messages.schedule': {
     /** A conversation of the caller. */
     conversation_id: string
-    /** The content, stored unchanged. Required and not empty unless "kind" is "image" or "video" or "audio" or "file" or "custom". */
+    /** The content, stored unchanged. Required and not empty unless "kind" is string("image") or string("video") or string("audio") or string("file") or string("custom"). */
     content?: string | null
     /** The client's idempotency key of this message. */
     client_id?: string | null
@@ -1118,9 +1147,16 @@ export interface MethodResults {
   'conversations.typing': {
   }
   'messages.send': Message
+  'messages.append': {
+    conversation_id: string
+    seq: number
+    length: number
+  }
+  'messages.finish': Message
   'messages.list': {
     messages: Message[]
     reactions: Reactions[]
+    pieces: Piece[]
   }
   'messages.edit': Message
   'messages.delete': Message

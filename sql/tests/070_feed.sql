@@ -122,7 +122,7 @@ create function tests.bells() returns bigint language sql as $$
        and p.prosrc like '%postline.quiet%pg_notify%'
 $$;
 select is(tests.bells(),
-    8::bigint, 'each table that clients see notifies once per statement, unless suppressed');
+    9::bigint, 'each table that clients see notifies once per statement, unless suppressed');
 select isnt(app.epoch(), null, 'the database has an epoch');
 
 -- Changes that a cursor covers are flushed.

@@ -42,7 +42,7 @@ struct DeliveryState {
         var count: Int?
     }
 
-    /// What one user has acknowledged and is reported next.
+    /// The acknowledgements of one user that are reported next.
     private struct Unreported {
         /// The newest acknowledgement of `conversations`: it says that a device has received all messages up to there,
         /// also those of which other devices have said less.

@@ -7,7 +7,7 @@ import WireProtocol
 extension Schema {
     /// Creates the schema of an object of params, or of a param's members. Other members are refused.
     init(of parameters: [Parameter], alternatives: Alternatives? = nil) {
-        let required = parameters.filter { $0.isRequired && $0.exemption == nil }.names
+        let required = parameters.filter { $0.isRequired && $0.exemptions.isEmpty }.names
         let properties = parameters.map { parameter in
             JSONObject.Member(name: parameter.name, value: Schema(of: parameter).json)
         }
@@ -23,16 +23,17 @@ extension Schema {
 
     private init(of parameter: Parameter) {
         var schema = Schema(of: parameter.type)
-        if parameter.exemption != nil { schema = schema.without("minLength") }
-        if parameter.acceptsNull || parameter.exemption != nil { schema = schema.nullable }
+        if !parameter.exemptions.isEmpty { schema = schema.without("minLength") }
+        if parameter.acceptsNull || !parameter.exemptions.isEmpty { schema = schema.nullable }
         if let standard = parameter.defaultValue { schema = schema.adding(["default": standard]) }
         let bound = parameter.type.boundInWords.map { " \($0)" } ?? ""
         let null = parameter.requirement == .clearable ? " Null clears it; if absent, it is unchanged." : ""
-        let exemption = parameter.exemption.map {
-            " Required and not empty unless \"\($0.parameter)\" is "
-                + $0.values.map { "\"\($0)\"" }.joined(separator: " or ") + "."
+        let exemptions = parameter.exemptions.map {
+            "\"\($0.parameter)\" is " + $0.values.map { "\($0)" }.joined(separator: " or ")
         }
-        self = schema.described(parameter.summary + bound + null + (exemption ?? ""))
+        let exception =
+            exemptions.isEmpty ? "" : " Required and not empty unless \(exemptions.joined(separator: ", or "))."
+        self = schema.described(parameter.summary + bound + null + exception)
     }
 
     init(of type: ParameterType) {

@@ -3,21 +3,31 @@ import WireProtocol
 
 extension Operation {
     /// The methods `messages.*`.
-    static let messages = [send, list, edit, delete, react, reactions, pin, markRead]
+    static let messages = [send, append, finish, list, edit, delete, react, reactions, pin, markRead]
 
     static let send = Operation(
         "messages.send", .user, "Sends a message. With the client_id of an earlier message, returns that message.",
-        newMessage, alternatives: attachmentAlternatives,
+        newMessage(unless: [.init(parameter: "is_streaming", values: [.bool(true)])]) + [
+            Parameter(
+                "is_streaming", .bool, .optional, default: .bool(false),
+                "True for a text that messages.append continues and messages.finish ends.")
+        ], alternatives: attachmentAlternatives,
         result: .message, errors: [.notFound, .forbidden, .clientIDReused]
     ) { session, params throws(ProtocolError) in try await session.send(params) }
 
-    /// The params of a new message.
-    static let newMessage: [Parameter] = [
-        .conversation,
-        Parameter(
-            "content", .string(.characters(1...8_000)),
-            unless: .init(parameter: "kind", values: attachmentKinds + ["custom"]),
-            "The content, stored unchanged."),
+    /// Returns the params of a new message, whose content may be empty with one of these exemptions too.
+    static func newMessage(unless exemptions: [Parameter.Exemption] = []) -> [Parameter] {
+        [
+            .conversation,
+            Parameter(
+                "content", .string(.characters(1...8_000)),
+                unless: [.init(parameter: "kind", values: (attachmentKinds + ["custom"]).map { .string($0) })]
+                    + exemptions,
+                "The content, stored unchanged."),
+        ] + messageDetails
+    }
+
+    private static let messageDetails = [
         Parameter("client_id", .uuid, .optional, "The client's idempotency key of this message."),
         Parameter(
             "kind", .string(.choice(["text"] + attachmentKinds + ["custom"])), .optional, default: .string("text"),
@@ -68,6 +78,36 @@ extension Operation {
     /// The range of integers that a double represents exactly, for clients that read numbers as doubles.
     private static let count: ClosedRange<Int64> = 0...(1 << 53)
 
+    private static let append = Operation(
+        "messages.append", .user,
+        "Appends to a message of the caller that is streaming, and returns how many characters it has. A repeated call "
+            + "changes nothing.",
+        [
+            .conversation, .message,
+            Parameter(
+                "start", .integer(0...8_000), "The number of characters before the piece: as many as the message has."),
+            Parameter("content", .string(.characters(1...8_000)), "The piece."),
+        ],
+        result: .object([("conversation_id", .uuid), ("seq", .integer), ("length", .integer)]),
+        errors: [.notFound, .forbidden]
+    ) { session, params throws(ProtocolError) in
+        try await session.change(
+            Statement(
+                "api.append_to_message", "select api.append_to_message($1::uuid, $2::bigint, $3::bigint, $4)"),
+            [params.uuid("conversation_id"), params.digits("seq"), params.digits("start"), params.string("content")])
+    }
+
+    private static let finish = Operation(
+        "messages.finish", .user,
+        "Finishes a message of the caller that is streaming, and returns it. One that is finished stays as it is.",
+        [.conversation, .message],
+        result: .message, errors: [.notFound, .forbidden]
+    ) { session, params throws(ProtocolError) in
+        try await session.change(
+            Statement("api.finish_message", "select api.finish_message($1::uuid, $2::bigint)"),
+            [params.uuid("conversation_id"), params.digits("seq")])
+    }
+
     private static let list = Operation(
         "messages.list", .user,
         "Lists messages of a conversation, or the replies to one: the newest, or those before or after a number.",
@@ -81,7 +121,9 @@ extension Operation {
             ),
         ],
         alternatives: Alternatives(first: "before_seq", second: "after_seq", isRequired: false),
-        result: .object([("messages", .array(of: .message)), ("reactions", .array(of: .reactions))]),
+        result: .object([
+            ("messages", .array(of: .message)), ("reactions", .array(of: .reactions)), ("pieces", .array(of: .piece)),
+        ]),
         errors: [.notFound]
     ) { session, params throws(ProtocolError) in
         let range = [params.digits("before_seq"), params.digits("after_seq"), params.digits("limit")]

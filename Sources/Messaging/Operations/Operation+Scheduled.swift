@@ -8,7 +8,7 @@ extension Operation {
     static let schedule = Operation(
         "messages.schedule", .user,
         "Schedules a message, which is sent at its time. With the client_id of an earlier one, returns that.",
-        newMessage + [
+        newMessage() + [
             Parameter(
                 "due_at", .string(.timestamp, validatedBy: .database),
                 "The time to send it, at most a year from now.")

@@ -15,13 +15,14 @@ extension Parameter {
         case (nil, _), (.null?, .requiredOrNull), (.null?, .optional), (.null?, .optionalOrNull), (.null?, .clearable):
             break
         case (let value?, _):
-            try type.check(value, at: location, mayBeEmpty: exemption != nil && isExempt(in: object))
+            try type.check(value, at: location, mayBeEmpty: isExempt(in: object))
         }
     }
 
     private func isExempt(in object: JSONObject) -> Bool {
-        guard let exemption else { return false }
-        return exemption.values.contains { object[exemption.parameter] == .string($0) }
+        exemptions.contains { exemption in
+            exemption.values.contains { object[exemption.parameter] == $0 }
+        }
     }
 }
 

@@ -13,8 +13,8 @@ struct Parameter: Sendable {
     /// The value if the param is absent, or nil if there is none.
     let defaultValue: JSON?
 
-    /// The condition on which a required param may be absent or empty.
-    let exemption: Exemption?
+    /// The conditions on which a required param may be absent or empty.
+    let exemptions: [Exemption]
 
     /// A description in one sentence.
     let summary: String
@@ -38,31 +38,31 @@ struct Parameter: Sendable {
     /// Another param, and its values that make the exception.
     struct Exemption: Sendable {
         let parameter: String
-        let values: [String]
+        let values: [JSON]
     }
 
     /// Creates a required param.
-    init(_ name: String, _ type: ParameterType, unless exemption: Exemption? = nil, _ summary: String) {
-        self.init(name, type, .required, nil, exemption, summary)
+    init(_ name: String, _ type: ParameterType, unless exemptions: [Exemption] = [], _ summary: String) {
+        self.init(name, type, .required, nil, exemptions, summary)
     }
 
     init(
         _ name: String, _ type: ParameterType, _ requirement: Requirement, default defaultValue: JSON? = nil,
         _ summary: String
     ) {
-        self.init(name, type, requirement, defaultValue, nil, summary)
+        self.init(name, type, requirement, defaultValue, [], summary)
     }
 
     private init(
         _ name: String, _ type: ParameterType, _ requirement: Requirement, _ defaultValue: JSON?,
-        _ exemption: Exemption?,
+        _ exemptions: [Exemption],
         _ summary: String
     ) {
         self.name = name
         self.type = type
         self.requirement = requirement
         self.defaultValue = defaultValue
-        self.exemption = exemption
+        self.exemptions = exemptions
         self.summary = summary
     }
 

@@ -30,9 +30,14 @@ extension ConnectionSession {
         $1::uuid, $10, $2, $3::uuid, $4, $5::jsonb, $6::bigint, $7::uuid[], $8::boolean, $9::jsonb)
         """)
 
+    private static let streamMessage = Statement(
+        "api.stream_message",
+        "select api.stream_message($1::uuid, $2, $3::uuid, $4::bigint, $5::uuid[], $6::boolean, $7::jsonb)")
+
     /// Performs `messages.send`.
     func send(_ params: Params) async throws(ProtocolError) -> Answer {
         try takeSend(params)
+        if params.bool("is_streaming") { return try await stream(params) }
         if params.object("attachment") == nil, params.objects("attachments") == nil, params.string("kind") == "text" {
             let text = try text(of: params)
             let outcome = await service.sendBatcher.send([text])[0]
@@ -40,6 +45,19 @@ extension ConnectionSession {
             return try await answer(to: text, outcome)
         }
         return try await sendIndividually(individualParameters(of: params))
+    }
+
+    /// Sends a message that grows.
+    private func stream(_ params: Params) async throws(ProtocolError) -> Answer {
+        let text = try text(of: params)
+        guard params.object("attachment") == nil, params.objects("attachments") == nil, params.string("kind") == "text"
+        else { throw .invalid("is_streaming", "is only for a message of kind \"text\" without attachments") }
+        do throws(ProtocolError) {
+            return try await write(
+                Self.streamMessage, ["\(text.conversation)", text.content, text.clientID] + text.details.parameters)
+        } catch {
+            return try await earlierMessage(text.parameters, error)
+        }
     }
 
     /// Performs `messages.schedule`. It is charged like a send.

@@ -35,6 +35,11 @@ extension Schema {
                 .described("The reactions to a message. In pushes to others than the user who reacted, own is absent.")
         ),
         (
+            "Piece",
+            object([("conversation_id", .uuid), ("seq", .integer), ("start", .integer), ("content", .string)])
+                .described("Text of a message that is streaming, from the character start on.")
+        ),
+        (
             "ScheduledMessage",
             object(scheduledMembers)
                 .described("A message that is sent at its time. error says why it was refused then.")
@@ -161,6 +166,7 @@ extension Schema {
         ("me", .me), ("profiles", .array(of: .profile)), ("presence", .array(of: .presence)),
         ("conversations", .array(of: .conversation)),
         ("messages", .array(of: .message)),
+        ("pieces", .array(of: .piece)),
         ("reactions", .array(of: .reactions)),
         (
             "reads",

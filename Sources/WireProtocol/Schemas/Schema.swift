@@ -112,6 +112,7 @@ extension Schema {
     package static let conversationOrLeft = reference("ConversationOrLeft")
     package static let message = reference("Message")
     package static let reactions = reference("Reactions")
+    package static let piece = reference("Piece")
     package static let scheduledMessage = reference("ScheduledMessage")
     package static let changes = reference("Changes")
     package static let tokens = reference("Tokens")

@@ -319,7 +319,26 @@ extension LeakScenario {
     private mutating func detailed(
         _ user: String, _ room: JSON, _ somebody: JSON, _ seq: JSON
     ) -> (String, JSONObject) {
-        switch roll(9) {
+        switch roll(12) {
+        case 9:
+            return (
+                "messages.send",
+                ["conversation_id": room, "content": .string("growing \(mark())"), "is_streaming": true]
+            )
+        case 10:
+            // In one transaction, which knows how long the message is.
+            return (
+                "psql",
+                [
+                    "sql": .string(
+                        """
+                        select set_config('request.jwt.claims', '{"sub":"\(user)"}', true),
+                               app.append_piece(s.conversation_id, s.seq, s.length, ' and \(mark())')
+                          from app.message_streams s where s.sender_id = '\(user)' limit 1
+                        """)
+                ]
+            )
+        case 11: return ("messages.finish", ["conversation_id": room, "seq": seq])
         case 0:
             return (
                 "messages.send",
@@ -384,7 +403,13 @@ extension LeakScenario {
         let room = JSON.string(any(of: seen.rooms) ?? nobody)
         let somebody = JSON.string(any(of: users) ?? nobody)
         let seq = JSON.integer(1 + roll(4))
-        switch roll(20) {
+        switch roll(22) {
+        case 20:
+            return (
+                "messages.append",
+                ["conversation_id": room, "seq": seq, "start": 0, "content": .string("more \(mark())")]
+            )
+        case 21: return ("messages.finish", ["conversation_id": room, "seq": seq])
         case 14: return ("messages.react", ["conversation_id": room, "seq": seq, "emoji": .string(mark())])
         case 15: return ("messages.reactions", ["conversation_id": room, "seq": seq])
         case 16: return ("messages.pin", ["conversation_id": room, "seq": seq])

@@ -30,6 +30,7 @@ struct Visibility: Sendable {
                 union all select row_to_json(t)::text from public.user_profiles t
                 union all select row_to_json(t)::text from public.user_private t
                 union all select row_to_json(t)::text from public.message_reactions t
+                union all select row_to_json(t)::text from public.message_pieces t
                 union all select row_to_json(t)::text from public.scheduled_messages t
                 union all select json_build_array(s.id)::text from app.sessions s
             """)
@@ -112,6 +113,8 @@ struct Visibility: Sendable {
               from \(messages) t
             union all select json_build_array(t.user_id, t.emoji)::text
               from (select * from public.message_reactions t \(only("t.conversation_id in \(mine)"))) t
+            union all select json_build_array(t.content)::text
+              from (select * from public.message_pieces t \(only("t.conversation_id in \(mine)"))) t
             union all select row_to_json(t)::text from public.scheduled_messages t \(only("t.sender_id = \(me)"))
             union all select row_to_json(t)::text from public.conversations t \(only("t.id in \(mine)"))
             union all select json_build_array(t.user_id)::text from \(members) t

@@ -181,7 +181,7 @@ struct ExpectedState: Sendable {
              where row(scheduled_count, unsent_count) is distinct from row(n.scheduled::int, n.unsent::int)
             union all
             select count(*) || ' messages say ' || content from public.messages
-             where version = 1 and client_id is not null group by content having count(*) > 1
+             where version = 1 and client_id is not null and content <> '' group by content having count(*) > 1
             """
         ).compactMap({ $0 }) {
             await writeLog.recordViolation(line, by: "the database")
@@ -238,7 +238,10 @@ struct ExpectedState: Sendable {
           from public.conversation_members m
         union all
         select concat_ws(' ', 'messages', m.conversation_id, count(*), md5(string_agg(
-                   concat_ws(' ', m.seq, m.version, coalesce(m.content, '-'), coalesce(m.reply_to_seq, 0)),
+                   concat_ws(' ', m.seq, m.version, coalesce((
+                       select string_agg(p.content, '' order by p.start) from public.message_pieces p
+                        where p.conversation_id = m.conversation_id and p.seq = m.seq), m.content, '-'),
+                       coalesce(m.reply_to_seq, 0)),
                    E'\\n' order by m.seq)))
           from public.messages m
           left join unnest($2::uuid[], $3::bigint[]) as held (conversation_id, first) using (conversation_id)

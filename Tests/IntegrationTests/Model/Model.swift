@@ -10,6 +10,9 @@ struct Model: Sendable {
         var content: String?
         var replyTo: Int?
 
+        /// The text so far of a message that is streaming.
+        var streamed: String?
+
         /// True if the message was read by `messages.list` and may be newer than pushes on their way.
         var isAhead = false
     }
@@ -121,6 +124,7 @@ struct Model: Sendable {
             let id = object.text("conversation_id")
             violations += take(message: object, isLimited: limited.contains(id), fresh.contains(id), &gaps)
         }
+        for object in changes.list("pieces") { violations += take(piece: object, limited) }
         for object in changes.list("reactions") { violations += take(reactions: object) }
         for read in changes.list("reads") {
             let id = read.text("conversation_id")
@@ -223,6 +227,26 @@ struct Model: Sendable {
         return []
     }
 
+    /// Takes what a piece has beyond the text so far.
+    private mutating func take(piece object: JSON, _ limited: Set<String> = []) -> [String] {
+        let (id, seq, start) = (object.text("conversation_id"), object.number("seq"), object.number("start"))
+        guard let room = rooms[id] else { return ["a piece in \(id), which it is not in"] }
+        guard let held = room.messages[seq] else {
+            let isOmitted = seq < room.first || limited.contains(id) || seq > room.newest
+            return isOmitted ? [] : ["a piece of \(seq) of \(id), which it does not have"]
+        }
+        // The message is finished, and the page began before that.
+        if held.version > 1 { return [] }
+        let text = held.streamed ?? ""
+        let content = object.text("content").unicodeScalars
+        guard start <= text.unicodeScalars.count else {
+            return ["a piece of \(seq) of \(id) came at \(start) after \(text.unicodeScalars.count)"]
+        }
+        let news = String(String.UnicodeScalarView(content.dropFirst(text.unicodeScalars.count - start)))
+        rooms[id]?.messages[seq]?.streamed = text + news
+        return []
+    }
+
     /// Takes reactions, with those of the user itself if the object has them.
     private mutating func take(reactions object: JSON, isAhead: Bool = false) -> [String] {
         let (id, seq, version) = (object.text("conversation_id"), object.number("seq"), object.number("version"))
@@ -253,6 +277,7 @@ struct Model: Sendable {
             rooms[gap.room]?.messages[seq] = Message(object, object.number("version"), isAhead: true)
             rooms[gap.room]?.mark(object.text("sender_id"), seq)
         }
+        for object in page.list("pieces") where gap.seqs.contains(object.number("seq")) { _ = take(piece: object) }
     }
 }
 
@@ -308,7 +333,9 @@ extension Model.Conversation {
     /// The stored messages, one per line.
     var history: [String] {
         (first..<newest + 1).map { seq in
-            messages[seq].map { "\(seq) \($0.version) \($0.content ?? "-") \($0.replyTo ?? 0)" } ?? "\(seq) is missing"
+            messages[seq].map {
+                "\(seq) \($0.version) \($0.streamed ?? $0.content ?? "-") \($0.replyTo ?? 0)"
+            } ?? "\(seq) is missing"
         }
     }
 

@@ -7,13 +7,13 @@ import WireProtocol
 struct Workload: Sendable {
     enum Action {
         case send, sendTwice, sendAgain, edit, delete, markRead, rename, changeAvatar, retitle
-        case add, remove, leave, promote, openDirect, comeBack, react, pin, set, schedule
+        case add, remove, leave, promote, openDirect, comeBack, react, pin, set, schedule, stream
     }
 
     static let actions: [(weight: Int, choice: Action)] = [
         (50, .send), (4, .sendTwice), (4, .sendAgain), (8, .edit), (3, .delete), (10, .markRead), (5, .rename),
         (2, .changeAvatar), (2, .retitle), (5, .add), (3, .remove), (1, .leave), (2, .promote), (2, .openDirect),
-        (2, .comeBack), (8, .react), (2, .pin), (2, .set), (4, .schedule),
+        (2, .comeBack), (8, .react), (2, .pin), (2, .set), (4, .schedule), (4, .stream),
     ]
 
     let device: Device
@@ -130,6 +130,7 @@ struct Workload: Sendable {
                 ])
             await writeLog.record("settings changed")
         case .schedule: try await schedule(in: room)
+        case .stream: try await stream(to: room)
         case .openDirect: try await openDirect()
         case .comeBack: await device.disconnect()
         }
@@ -146,6 +147,41 @@ struct Workload: Sendable {
         ]
         lastSent = (params, clientID)
         try await record(try await device.callWithRetry("messages.send", params), clientID)
+    }
+
+    /// Sends a message in pieces, and mostly finishes it.
+    private mutating func stream(to room: String) async throws {
+        let clientID = random.uuid()
+        var whole = random.chance(50) ? text : ""
+        let message = try await device.callWithRetry(
+            "messages.send",
+            [
+                "conversation_id": .string(room), "content": .string(whole), "client_id": .string(clientID),
+                "is_streaming": true,
+            ])
+        try await record(message, clientID)
+        let target: JSONObject = ["conversation_id": .string(room), "seq": .integer(message.number("seq"))]
+        for place in 0..<Int.random(in: 1...4, using: &random) {
+            let piece = " \(text) é😀 \(place)"
+            let answer = try await device.callWithRetry(
+                "messages.append",
+                JSONObject(
+                    target.members + [
+                        .init(name: "start", value: .integer(whole.unicodeScalars.count)),
+                        .init(name: "content", value: .string(piece)),
+                    ]))
+            whole += piece
+            if answer.number("length") != whole.unicodeScalars.count {
+                await device.recordViolation("\(clientID) has \(answer.text) after \(whole)")
+            }
+            await writeLog.record("pieces appended")
+        }
+        guard random.chance(80) else { return }
+        let finished = try await device.callWithRetry("messages.finish", target)
+        if finished.text("content") != whole { await device.recordViolation("\(clientID) is \(finished.text)") }
+        await writeLog.record(
+            message: finished.text("id"), .init(version: finished.number("version"), text: finished.text("content")))
+        await writeLog.record("messages finished")
     }
 
     /// Sends a message twice at once, like a client that retries too early.

@@ -200,6 +200,13 @@ struct OpenAPITests {
         try await calls.call(alice, "messages.reactions", ["conversation_id": room, "seq": seq])
         try await calls.call(alice, "messages.list", ["conversation_id": room, "reply_to_seq": seq])
         try await calls.call(alice, "messages.pin", ["conversation_id": room, "seq": seq])
+        let growing = try await calls.call(
+            alice, "messages.send", ["conversation_id": room, "content": "A", "is_streaming": true])["seq"]
+        let target: JSONObject = ["conversation_id": room, "seq": growing ?? .null]
+        let piece: JSONObject = ["start": 1, "content": "B"]
+        try await calls.call(alice, "messages.append", JSONObject(target.members + piece.members))
+        try await calls.call(alice, "messages.list", ["conversation_id": room])
+        try await calls.call(alice, "messages.finish", target)
         try await calls.call(alice, "messages.delete", ["conversation_id": room, "seq": seq])
         let scheduled = try await calls.call(
             alice, "messages.schedule",

@@ -134,6 +134,7 @@ declare
     found_rows bigint;
     newest bigint;
     reactions text;
+    pieces text;
 begin
     if not coalesce(max_results between 1 and 200, false) then
         perform app.refuse_param('limit', '"limit" must be 1 to 200.');
@@ -178,7 +179,11 @@ begin
     end if;
     select pg_catalog.string_agg(r.object, ',' order by r.seq) into reactions
       from app.seen_reactions(messages.conversation_id, page.beyond, newest) r;
-    return pg_catalog.concat('{"messages":[', objects, '],"reactions":[', reactions, ']}');
+    if app.has_streams(conversation_id) then
+        select pg_catalog.string_agg(p.object, ',' order by p.seq) into pieces
+          from app.seen_pieces(messages.conversation_id, page.beyond, newest) p;
+    end if;
+    return pg_catalog.concat('{"messages":[', objects, '],"reactions":[', reactions, '],"pieces":[', pieces, ']}');
 end
 $$;
 
@@ -193,6 +198,7 @@ declare
     lower bigint := coalesce(after_seq, 0);
     seqs bigint[];
     reactions text;
+    pieces text;
 begin
     if not coalesce(max_results between 1 and 200, false) then
         perform app.refuse_param('limit', '"limit" must be 1 to 200.');
@@ -215,12 +221,17 @@ begin
     select pg_catalog.string_agg(r.object, ',' order by r.seq) into reactions
       from unnest(seqs) as s (seq)
      cross join lateral app.seen_reactions(replies.conversation_id, s.seq - 1, s.seq) r;
+    if app.has_streams(conversation_id) then
+        select pg_catalog.string_agg(p.object, ',' order by p.seq) into pieces
+          from unnest(seqs) as s (seq)
+         cross join lateral app.seen_pieces(replies.conversation_id, s.seq - 1, s.seq) p;
+    end if;
     return pg_catalog.concat(
         '{"messages":[', app.joined(array(
             select o.object from app.message_objects o
              where o.conversation_id = replies.conversation_id and o.seq = any (seqs)
              order by o.seq), from_last => after_seq is null, room => app.page_bytes()),
-        '],"reactions":[', reactions, ']}');
+        '],"reactions":[', reactions, '],"pieces":[', pieces, ']}');
 end
 $$;
 

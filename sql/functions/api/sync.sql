@@ -1,10 +1,10 @@
 -- Returns one page of a user's view: all of it (a reset), or the changes since a snapshot.
 --
 -- The view contains what `until` sees and `since` does not. It is walked in a fixed order (me; left by id; profiles by
--- id; presence by user; conversations by id; messages and reactions by conversation and seq; reads and delivered
--- marks by conversation and user), so that the last key is a position. Each section is a function in app/sync.sql. The
--- function is STABLE: all its queries use the caller's snapshot. Changes after `until` are not on later pages, and the
--- next delta contains them. Params that this function did not return cause a reset.
+-- id; presence by user; conversations by id; messages, pieces and reactions by conversation and seq; reads and
+-- delivered marks by conversation and user), so that the last key is a position. Each section is a function in
+-- app/sync.sql. The function is STABLE: all its queries use the caller's snapshot. Changes after `until` are not on
+-- later pages, and the next delta contains them. Params that this function did not return cause a reset.
 --
 -- A page ends when it is full, or after app.page_time, wherever it is then.
 --
@@ -43,10 +43,12 @@ declare
     conversations text;
     messages text;
     limited text;
+    pieces text;
     reactions text;
     reads text;
     delivered text;
     rare record;        -- app.rare_changes_since
+    streamed uuid[] := '{}';    -- app.streamed_since
 begin
     epoch_now := app.epoch();
     if is_standby and epoch = epoch_now and (app.is_behind(now_seen, since) or app.is_behind(now_seen, until)) then
@@ -87,7 +89,9 @@ begin
     else
         changed := app.changes_since(since, until);
         rare := app.rare_changes_since(since, changed.mine);
-        if "position" is null and not changed.has_any and rare.reacted = '{}' and rare.delivered = '{}' then
+        streamed := app.streamed_since(since, changed.mine);
+        if "position" is null and not changed.has_any and rare.reacted = '{}' and rare.delivered = '{}'
+           and streamed = '{}' then
             changes := '{}';
             conversation_ids := changed.mine::text;
             return;
@@ -161,6 +165,16 @@ begin
                 limited := page.limited_ids;
                 exit view when page.next_position is not null;
             end if;
+            section := 'pieces';
+            after_id := null;
+        end if;
+        if section = 'pieces' then
+            if entered <> '{}' or streamed <> '{}' then
+                page := app.sync_pieces(
+                    since, entered, streamed, per_conversation, after_id, after_seq, ending, page.room);
+                pieces := page.objects;
+                exit view when page.next_position is not null;
+            end if;
             section := 'reactions';
             after_id := null;
         end if;
@@ -206,8 +220,8 @@ begin
     changes := '{' || pg_catalog.concat_ws(',',
         '"me":' || me_object, '"profiles":[' || profiles || ']', '"presence":[' || presence || ']',
         '"conversations":[' || conversations || ']', '"messages":[' || messages || ']',
-        '"reactions":[' || reactions || ']', '"reads":[' || reads || ']', '"delivered":[' || delivered || ']',
-        '"left":[' || left_ids || ']', '"limited":[' || limited || ']') || '}';
+        '"pieces":[' || pieces || ']', '"reactions":[' || reactions || ']', '"reads":[' || reads || ']',
+        '"delivered":[' || delivered || ']', '"left":[' || left_ids || ']', '"limited":[' || limited || ']') || '}';
 end
 $$;
 

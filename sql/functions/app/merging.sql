@@ -123,6 +123,10 @@ begin
                                          and t.participant2_id = greatest(account, o.user_id)
              where m.user_id = guest)
      order by c.id for update;
+    -- Messages that grow cannot move.
+    perform app.finish_streams(guest, array(
+        select c.id from public.conversations c
+         where c.id = any (app.guest_conversations(guest)) and c.kind = 'direct'));
     -- From here on nobody adds the guest to a conversation: app.validate_new_member waits, and finds the tombstone.
     perform 1 from public.user_profiles p where p.id = guest for update;
 

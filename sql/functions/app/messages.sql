@@ -73,7 +73,7 @@ begin
             perform app.refuse_param('data', '"data" is missing: a message of kind "custom" needs it.');
         end if;
         new.content := coalesce(new.content, '');
-    elsif coalesce(new.content, '') = '' then
+    elsif coalesce(new.content, '') = '' and new.version <> 0 then
         perform app.refuse_content();
     end if;
 
@@ -117,6 +117,10 @@ begin
         new := app.add_details(new);
     end if;
 
+    -- Only app.start_stream can write the version.
+    if new.version = 0 then
+        perform app.add_stream(new);
+    end if;
     new.version := 1;
     new.sent_xid := xid;
     new.changed_xid := xid;
@@ -198,9 +202,14 @@ begin
         new.mentions := null;
         new.mentions_everyone := null;
         new.data := null;
+    elsif new.version <> old.version then
+        -- The end of a stream (app.finish_stream) is no edit.
+        null;
     -- The policies admit every user who may delete the message. Only its sender may edit it, and nobody an event.
     elsif auth.uid() is not null and (auth.uid() <> old.sender_id or old.kind = 'system') then
         perform app.refuse_forbidden('Only the sender of a message can edit it.');
+    elsif app.is_streaming(old.conversation_id, old.seq) then
+        perform app.refuse_forbidden('The message is streaming. Append to it, or finish it first.');
     elsif new.content is null or new.content = '' and not app.may_be_empty(new.kind) then
         perform app.refuse_content();
     elsif app.needs_attachment(new.kind) and new.attachment is null then
@@ -237,10 +246,12 @@ create or replace trigger keep_changed before update on public.messages
             old.mentions_everyone, old.data))
     execute function app.validate_message();
 
--- Updates the conversation's last message after an edit or deletion. A deleted message is pinned no longer.
+-- Updates the conversation's last message after an edit or deletion. A deleted message is pinned no longer, and neither
+-- grows any more.
 create or replace function app.propagate_message() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
+    perform app.remove_stream(new.conversation_id, new.seq);
     if new.deleted_at is not null then
         perform app.remove_reactions(new.conversation_id, new.seq);
         update public.conversations c set pinned_seqs = pg_catalog.array_remove(c.pinned_seqs, new.seq)

@@ -223,6 +223,8 @@ begin
                         case when q.told_seq > 0 and q.attempts < 10 then 'read' else 'forget' end
                     when q.noted_at < pg_catalog.now() - interval '1 day' then 'late'
                     when n.seq is null then 'rest'
+                    -- Its text is pushed once it is finished.
+                    when app.is_streaming(q.conversation_id, n.seq) then 'wait'
                     when not exists (select from app.node_users o where o.user_id = d.user_id) then 'tell'
                     -- A node reports a departure a few seconds late, so that a reconnect is not shown: users who may
                     -- just be leaving are checked once more.
@@ -275,7 +277,9 @@ begin
                  where j.verdict = 'forget' or j.verdict in ('rest', 'late') and j.told_seq = 0))),
     kept as (
         update app.pushes p
-           set due_at = case j.verdict when 'wait' then j.noted_at + interval '8 seconds'
+           set due_at = case j.verdict when 'wait' then greatest(
+                                           j.noted_at + interval '8 seconds',
+                                           pg_catalog.clock_timestamp() + interval '1 second')
                                        when 'rest' then null when 'late' then null
                                        else pg_catalog.clock_timestamp() + interval '1 minute' end,
                attempts = p.attempts + (j.verdict in ('tell', 'read'))::integer

@@ -105,7 +105,9 @@ begin
             union all
             select r.changed_xid from public.message_reactions r where r.changed_xid = any(asked)
             union all
-            select d.changed_xid from public.delivered_marks d where d.changed_xid = any(asked));
+            select d.changed_xid from public.delivered_marks d where d.changed_xid = any(asked)
+            union all
+            select p.changed_xid from public.message_pieces p where p.changed_xid = any(asked));
         -- Nulls in `seen` must not make the comparison null.
         open := open || array(
             select u::text::bigint from unnest(unsure) u where not coalesce(u = any(seen), false));

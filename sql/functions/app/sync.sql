@@ -141,13 +141,14 @@ create or replace function app.sync_position(
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
     if "position" !~ pg_catalog.replace(
-           '^((left|profiles|presence|conversations):@|(messages|reactions):@:[0-9]{1,18}|(reads|delivered):@:@)$',
+           '^((left|profiles|presence|conversations):@|(messages|pieces|reactions):@:[0-9]{1,18}'
+               '|(reads|delivered):@:@)$',
            '@', '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}') then
         return;
     end if;
     section := pg_catalog.split_part("position", ':', 1);
     after_id := pg_catalog.split_part("position", ':', 2)::uuid;
-    if section in ('messages', 'reactions') then
+    if section in ('messages', 'pieces', 'reactions') then
         after_seq := pg_catalog.split_part("position", ':', 3)::bigint;
     elsif section in ('reads', 'delivered') then
         after_user := pg_catalog.split_part("position", ':', 3)::uuid;
@@ -603,6 +604,48 @@ end
 $$;
 -- Functions of an earlier version.
 drop function if exists app.conversations_with_reactions(pg_snapshot, uuid[]);
+
+-- Returns the texts in the view of the messages that grow, by conversation and seq, each as one piece. `after_id` and
+-- `after_seq` are null for the first page.
+create or replace function app.sync_pieces(
+    since pg_snapshot, entered uuid[], streamed uuid[], per_conversation integer, after_id uuid, after_seq bigint,
+    ending timestamptz, inout room bigint, out objects text, out next_position text)
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+    found_objects text[] := '{}';
+    room_id uuid;
+    part record;
+begin
+    foreach room_id in array array(
+        select a.id from unnest(entered || streamed) as a (id)
+         where (after_id is null or a.id >= after_id) and app.has_streams(a.id) group by a.id order by a.id)
+    loop
+        for part in
+            select p.seq, p.object
+              from public.conversations c
+             cross join lateral app.seen_pieces(
+                    c.id,
+                    greatest(case when c.id = any (entered) then c.last_seq - per_conversation else 0 end,
+                             case when c.id = after_id then after_seq else 0 end),
+                    9223372036854775807, case when c.id = any (entered) then null else since end) p
+             where c.id = room_id
+             order by p.seq
+        loop
+            found_objects := found_objects || part.object;
+            room := room - pg_catalog.octet_length(part.object);
+            if room < 0 then
+                exit;
+            end if;
+        end loop;
+        if room < 0 or pg_catalog.clock_timestamp() > ending then
+            next_position := 'pieces:' || room_id || ':'
+                || case when room < 0 then part.seq else 999999999999999999 end;
+            exit;
+        end if;
+    end loop;
+    objects := nullif(pg_catalog.array_to_string(found_objects, ','), '');
+end
+$$;
 
 -- Returns the reactions in the view, by conversation and seq: of the conversations `entered` those to the newest
 -- messages, of `reacted` those that have changed.

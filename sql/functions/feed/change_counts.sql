@@ -2,6 +2,8 @@ drop function if exists feed.count_changes(
     pg_snapshot, xid8[], xid8[], integer, integer, integer, integer, integer, integer, integer);
 drop function if exists feed.count_changes(
     pg_snapshot, xid8[], xid8[], integer, integer, integer, integer, integer, integer, integer, integer);
+drop function if exists feed.count_changes(
+    pg_snapshot, xid8[], xid8[], integer, integer, integer, integer, integer, integer, integer, integer, integer);
 
 -- Counts the changes of one poll up to its bounds. `has_too_many` is true if a bound is exceeded.
 --
@@ -11,8 +13,8 @@ drop function if exists feed.count_changes(
 create or replace function feed.count_changes(
     since pg_snapshot, lows xid8[], highs xid8[], inout members integer, inout profiles integer,
     inout conversations integer, inout former_members integer, inout messages integer, inout presence integer,
-    inout mutes integer, inout reactions integer, inout delivered integer, out has_deletions boolean,
-    out entered uuid[], out is_opened boolean, out has_too_many boolean)
+    inout mutes integer, inout reactions integer, inout delivered integer, inout pieces integer,
+    out has_deletions boolean, out entered uuid[], out is_opened boolean, out has_too_many boolean)
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
     -- The most rows, and bytes of content, in one poll. For presence it is the number of users who return when a node
@@ -32,6 +34,7 @@ declare
     profile_audience integer := 0;
     audience integer := 0;
     own_reactions integer := 0;
+    piece_bytes bigint := 0;
     -- Former members, of conversations in `entered`, who wrote in them.
     writers integer := 0;
 begin
@@ -112,10 +115,15 @@ begin
         select count(*) into delivered from (
             select from feed.changed_delivered_marks(lows, highs) limit most_rows + 1) n;
     end if;
+    if pieces > 0 then
+        select count(*), coalesce(sum(octet_length(n.content)), 0) into pieces, piece_bytes from (
+            select t.content from feed.changed_pieces(lows, highs) t limit most_rows + 1) n;
+    end if;
     has_too_many := members > most_rows or profiles > most_profiles or profile_audience > most_profile_audience
-        or conversations > most_conversations or messages > most_rows or bytes > most_bytes
+        or conversations > most_conversations or messages > most_rows or bytes + piece_bytes > most_bytes
         or former_members > most_rows or pg_catalog.cardinality(entered) > most_entered or writers > most_rows
         or presence > most_presence or audience > most_audience or mutes > most_mutes
-        or reactions > most_rows or own_reactions > most_rows or delivered > most_rows;
+        or reactions > most_rows or own_reactions > most_rows or delivered > most_rows
+        or pieces > most_rows;
 end
 $$;

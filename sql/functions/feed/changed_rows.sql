@@ -103,6 +103,18 @@ begin atomic
          where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) r;
 end;
 
+create or replace function feed.changed_pieces(lows xid8[], highs xid8[])
+returns table (conversation_id uuid, seq bigint, start integer, content text, changed_xid xid8)
+language sql stable
+begin atomic
+    select r.conversation_id, r.seq, r.start, r.content, r.changed_xid
+      from unnest(changed_pieces.lows, changed_pieces.highs) as s (low, high)
+     cross join lateral (
+        select t.conversation_id, t.seq, t.start, t.content, t.changed_xid
+          from public.message_pieces t
+         where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) r;
+end;
+
 create or replace function feed.changed_delivered_marks(lows xid8[], highs xid8[])
 returns table (conversation_id uuid, user_id uuid, last_delivered_seq bigint, changed_xid xid8)
 language sql stable

@@ -24,7 +24,7 @@ drop function if exists feed.look_for_mutes(pg_snapshot);
 -- result has one row `many`, and feed.users_with_changes returns the affected users. Deleted users are returned in any
 -- case, since their sessions end.
 --
--- Rows of presence, mutes, reactions and delivered marks have these kinds:
+-- Rows of presence, mutes, reactions, delivered marks and pieces have these kinds:
 --
 --   behind            `user_id` has begun or ceased to hide its presence, so that it sees other presence of all users.
 --                     The poll does not contain it: live sessions of the user must resync (`sync.lagged`), and their
@@ -36,6 +36,8 @@ drop function if exists feed.look_for_mutes(pg_snapshot);
 --   own_conversation  `object` is the conversation as `user_id` sees it, for that user only
 --   own_reaction      `object` is the reactions to the message `seq` as `user_id` sees them, for that user only
 --   opening_reaction  the reactions to one of the newest messages of a conversation that a user has joined
+--   piece             the new text of the message `seq`, which grows, for all members
+--   opening_piece     the text of a message that grows, of a conversation that a user has joined
 --   delivered         the devices of `user_id` have received the messages up to `seq`, for the other members
 --
 -- A session's right to see presence is fixed for its subscription, since a user who changes it must resync. Nodes need
@@ -65,6 +67,7 @@ declare
     mutes integer := 1;
     reactions integer := 1;
     delivered integer := 1;
+    pieces integer := 1;
     counts record;  -- feed.count_changes
 begin
     if pg_catalog.pg_snapshot_xmin(since) <> beyond then
@@ -89,17 +92,21 @@ begin
                exists (select from public.reaction_counts t
                         where t.changed_xid >= beyond and t.changed_xid < bound)::integer,
                exists (select from public.delivered_marks t
+                        where t.changed_xid >= beyond and t.changed_xid < bound)::integer,
+               exists (select from public.message_pieces t
                         where t.changed_xid >= beyond and t.changed_xid < bound)::integer
-          into members, profiles, conversations, former_members, messages, presence, mutes, reactions, delivered;
+          into members, profiles, conversations, former_members, messages, presence, mutes, reactions, delivered,
+               pieces;
     end if;
-    if members + profiles + conversations + former_members + messages + presence + mutes + reactions + delivered = 0
+    if members + profiles + conversations + former_members + messages + presence + mutes + reactions + delivered
+       + pieces = 0
     then
         return;
     end if;
 
     counts := feed.count_changes(
         since, lows, highs, members, profiles, conversations, former_members, messages, presence, mutes, reactions,
-        delivered);
+        delivered, pieces);
     if counts.has_deletions then
         return query select * from feed.read_deleted(lows, highs);
     end if;
@@ -148,6 +155,9 @@ begin
     end if;
     if counts.entered <> '{}' then
         return query select * from feed.read_openings(since, counts.entered, counts.is_opened);
+    end if;
+    if counts.pieces > 0 then
+        return query select * from feed.read_pieces(lows, highs);
     end if;
     if counts.reactions > 0 then
         return query select * from feed.read_own_reactions(lows, highs);

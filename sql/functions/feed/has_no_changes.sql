@@ -46,6 +46,9 @@ begin
     reactions as materialized (
         select r.conversation_id, r.changed_xid as xid from public.reaction_counts r
          where r.changed_xid >= oldest order by r.changed_xid desc limit most),
+    streams as materialized (
+        select s.conversation_id, s.changed_xid as xid from app.message_streams s
+         where s.changed_xid >= oldest limit most),
     -- Each message is followed by the marks of its receivers: a walk that did not reach its end leaves out nobody, but
     -- the marks of the conversations are read.
     delivered as materialized (
@@ -64,10 +67,13 @@ begin
             union all
             select min(w.xid) from presences w having count(*) = most
             union all
-            select min(w.xid) from reactions w having count(*) = most) e),
+            select min(w.xid) from reactions w having count(*) = most
+            union all
+            -- They have no order: if there are so many, nobody is found to be without changes.
+            select pg_catalog.pg_snapshot_xmax(now_seen) from streams w having count(*) = most) e),
     xids as materialized (
         select m.xid from members m union select p.xid from profiles p union select p.xid from presences p
-        union select r.xid from reactions r union select d.xid from delivered d),
+        union select r.xid from reactions r union select d.xid from delivered d union select s.xid from streams s),
     asked as materialized (
         select a.place, a.id, a.since, s.xmin, (
                 select min(x.xid) from xids x
@@ -107,6 +113,8 @@ begin
           from (select m.conversation_id, m.xid from members m
                 union all
                 select r.conversation_id, r.xid from reactions r
+                union all
+                select s.conversation_id, s.xid from streams s
                 union all
                 select p.conversation_id, p.xid from conversations_of_profiles p) w
          group by w.conversation_id

@@ -1,8 +1,8 @@
 -- The profiles, messages, reactions and presence of a conversation for users who join it.
 
 -- Returns the profiles of the members and the newest messages of the conversations `entered`, with their reactions:
--- kinds `opening_profile`, `opening_message`, `opening_reaction` and `own_reaction`. If the users who joined must
--- resync (`is_opened` is false), only their profiles, for the other members.
+-- kinds `opening_profile`, `opening_message`, `opening_reaction`, `own_reaction` and `opening_piece`. If the users who
+-- joined must resync (`is_opened` is false), only their profiles, for the other members.
 create or replace function feed.read_openings(since pg_snapshot, entered uuid[], is_opened boolean) returns table (
     kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text,
     marks bigint[])
@@ -55,6 +55,17 @@ begin
       join public.reaction_counts r on r.conversation_id = c.id and r.seq > c.last_seq - 100
      where is_opened and r.counts <> '{}'
      order by r.conversation_id, r.seq;
+    return query
+    select 'opening_piece', null::text, s.conversation_id, null::uuid, s.seq, null::uuid[],
+           app.piece_object(s.conversation_id, s.seq, 0, p.content), null::text, null::bigint[]
+      from unnest(entered) as e (id)
+      join public.conversations c on c.id = e.id
+      join app.message_streams s on s.conversation_id = c.id and s.seq > c.last_seq - 100
+     cross join lateral (
+            select pg_catalog.string_agg(p.content, '' order by p.start) as content from public.message_pieces p
+             where p.conversation_id = s.conversation_id and p.seq = s.seq) p
+     where is_opened
+     order by s.conversation_id, s.seq;
 end
 $$;
 

@@ -60,6 +60,10 @@ begin
                  where d.conversation_id = m.conversation_id and d.user_id <> u.id offset 0) d
              where m.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(d.changed_xid, since))
         or exists (
+            select from public.conversation_members m
+              join app.message_streams s on s.conversation_id = m.conversation_id
+             where m.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(s.changed_xid, since))
+        or exists (
             select from public.conversation_mutes x
              where x.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(x.changed_xid, since))
         or exists (

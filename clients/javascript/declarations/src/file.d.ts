@@ -53,6 +53,7 @@ export function messageParams(content: string, options: import('./chat.js').Send
     mentions?: string[] | null | undefined;
     mentions_everyone?: boolean | null | undefined;
     reply_to_seq?: number | null | undefined;
+    is_streaming?: boolean | null | undefined;
     content: string;
 };
 export type Picture = import('./picture.js').Picture;

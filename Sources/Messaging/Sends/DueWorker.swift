@@ -1,0 +1,65 @@
+import DatabaseAccess
+import Logging
+import Postgres
+
+/// Does work of messages at its time: sends scheduled messages, and finishes those that nobody continues.
+///
+/// Every node does what no other transaction is doing.
+struct DueWorker: Sendable {
+    let database: Database
+    let logger: Logger
+    let work: Work
+
+    /// Called after a message is written, to notify the feed.
+    let onChange: @Sendable () -> Void
+
+    /// A kind of work.
+    enum Work: String, CaseIterable {
+        /// `sql/functions/app/scheduled.sql`.
+        case scheduledMessages = "app.send_due"
+
+        /// `sql/functions/app/streams.sql`.
+        case abandonedStreams = "app.finish_abandoned_stream"
+
+        /// Does one message, and returns false if none is due.
+        fileprivate var statement: Statement { Statement(rawValue, "select \(rawValue)()") }
+
+        fileprivate var failure: Logger.Message {
+            switch self {
+            case .scheduledMessages: "cannot send scheduled messages; retrying"
+            case .abandonedStreams: "cannot finish streamed messages; retrying"
+            }
+        }
+    }
+
+    /// The pause when no message is due. Scheduled messages are sent within 2 s of their time.
+    private static let idlePause = Duration.seconds(1)
+
+    /// The pause after an error.
+    private static let errorPause = Duration.seconds(5)
+
+    /// Runs until it is cancelled.
+    func run() async {
+        let statement = work.statement
+        var isFailing = false
+        while !Task.isCancelled {
+            var pause = Self.idlePause
+            do {
+                let rows = try await database.rows(statement, [], as: .feed)
+                isFailing = false
+                if rows.text(0, 0) == "t" {
+                    onChange()
+                    pause = .zero
+                }
+            } catch {
+                if Task.isCancelled { return }
+                pause = Self.errorPause
+                if !isFailing {
+                    isFailing = true
+                    logger.warning(work.failure, metadata: ["error": "\(error)"])
+                }
+            }
+            try? await Task.sleep(for: pause)
+        }
+    }
+}
