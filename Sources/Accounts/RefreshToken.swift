@@ -17,6 +17,7 @@ package struct RefreshToken: Equatable {
 
     /// Parses `<session>.<generation>.<code>`. Fails if the code was not made with this key.
     package init?(_ text: String, key: SymmetricKey) {
+        guard text.utf8.count <= Self.maxBytes else { return nil }
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let session = ID(String(parts[0])), let generation = Int32(parts[1]), generation >= 0,
             let code = [UInt8](hexadecimal: parts[2])
@@ -26,6 +27,9 @@ package struct RefreshToken: Equatable {
             HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: Array(subject.utf8), using: key)
         else { return nil }
     }
+
+    /// The length of a token with the largest generation.
+    private static let maxBytes = 36 + 1 + 10 + 1 + 64
 
     package func text(key: SymmetricKey) -> String {
         let code = HMAC<SHA256>.authenticationCode(for: Array(subject.utf8), using: key)

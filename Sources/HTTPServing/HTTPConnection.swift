@@ -277,7 +277,8 @@ extension HTTPConnection {
         \(RequestTarget.maxFields) query fields, escapes in UTF-8, and at most 128 combining characters in a row.
         """)
 
-    /// Begins the task of a request, which ends with the request, in this turn of the event loop or a later one.
+    /// Begins the task of a request, which ends with the request. Its work begins in this turn of the event loop or a
+    /// later one.
     ///
     /// - Parameter work: called once the request is admitted, or with the response to one that is not.
     private func begin(
@@ -293,19 +294,24 @@ extension HTTPConnection {
         let (connection, handler, peerAddress) = (
             NIOLoopBound(self, eventLoop: context.eventLoop), handler, peerAddress
         )
-        TurnBudget.of(context.eventLoop).begin(cost: 1 + bytes / 4_096, of: AddressKey(peerAddress)) {
-            guard case .processing = self.phase, self.context != nil else { return false }
-            self.requestTask = self.loop.assumeIsolated { loop in
-                loop.begin { loop in
-                    connection.value.isAwaitingAdmission = true
-                    let refusal = await handler.admit(
-                        head, bytes: bytes, from: peerAddress, canWait: !connection.value.hasInputEnded)
-                    connection.value.isAwaitingAdmission = false
-                    guard case .processing = connection.value.phase else { return }
-                    await work(connection, refusal, loop)
+        let eventLoop = context.eventLoop
+        requestTask = loop.assumeIsolated { loop in
+            loop.begin { loop in
+                connection.value.isAwaitingAdmission = true
+                let refusal = await handler.admit(
+                    head, bytes: bytes, from: peerAddress, canWait: !connection.value.hasInputEnded)
+                // After the delay: many may end at one moment.
+                await withSuspension { caller in
+                    TurnBudget.of(eventLoop).begin(cost: 1 + bytes / 4_096, of: AddressKey(peerAddress)) {
+                        caller.resume()
+                        return true
+                    }
+                    return .suspend
                 }
+                connection.value.isAwaitingAdmission = false
+                guard case .processing = connection.value.phase else { return }
+                await work(connection, refusal, loop)
             }
-            return true
         }
     }
 }

@@ -376,6 +376,14 @@ extension ConnectionHandler {
         proceed()
     }
 
+    /// Resumes the caller in this turn of the event loop, or in a later one if this turn's budget is spent.
+    func awaitTurn(of event: LineFramer.Event, _ caller: CheckedContinuation<Void, Never>) {
+        loop.turnBudget.begin(cost: event.turnCost, of: addressKey) {
+            caller.resume()
+            return true
+        }
+    }
+
     /// Joins up to `most` sends that wait behind the current line to it.
     func joinSends(_ most: Int) -> [Envelope.Item] {
         guard var work else { return [] }
