@@ -48,7 +48,7 @@ extension PostlineClient {
         let engine = try currentEngine()
         let page = try await engine.call("messages.list", params, as: MessagePage.self)
         var changes = Changes()
-        (changes.messages, changes.reactions) = (page.messages, page.reactions ?? [])
+        changes.take(page)
         try await apply(changes, from: engine)
         let seqs = page.messages.map(\.seq)
         return try await read { try $0.messages(numbered: seqs, in: conversationID) }
@@ -60,4 +60,15 @@ struct MessagePage: Decodable, Sendable {
     var messages: [WireMessage]
     /// Nil from a server that does not support reactions.
     var reactions: [WireReactions]?
+    /// Nil from a server that does not support streaming.
+    var pieces: [WirePiece]?
+}
+
+extension Changes {
+    /// Adds the content of a page.
+    mutating func take(_ page: MessagePage) {
+        messages += page.messages
+        reactions += page.reactions ?? []
+        pieces += page.pieces ?? []
+    }
 }

@@ -42,6 +42,25 @@ struct ChatModelTests {
         #expect(message.content == "three" && outputs.contains(.notice(.link(.online))))
     }
 
+    @Test("announces a message that streams at its end")
+    func streamed() throws {
+        var scene = Scene()
+        var model = Fixture.model(scene)
+        scene.say("One")
+        func streams(_ text: String, _ isStreaming: Bool) -> [String?] {
+            guard let last = scene.messages[Fixture.direct]?.indices.last else { return [] }
+            scene.messages[Fixture.direct]?[last].content = text
+            scene.messages[Fixture.direct]?[last].isStreaming = isStreaming
+            return model.handle(.shows(scene.shown)).compactMap {
+                if case .notice(.news(.message(let message))) = $0 { message.content } else { nil }
+            }
+        }
+        #expect(streams("One", true) == [])
+        #expect(streams("One two", true) == [])
+        #expect(streams("One two three", false) == ["One two three"])
+        #expect(streams("One two three", false) == [])
+    }
+
     @Test("announces the newest messages and the number of skipped ones")
     func skipped() {
         var scene = Scene()

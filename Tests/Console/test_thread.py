@@ -374,5 +374,35 @@ class ThreadTests(ConsoleCase):
         self.assertEqual(small(".thread"), [])
 
 
+    # Streams
+
+    def call(self, user, function, text, text_so_far=""):
+        """Calls a function of a message that streams, in the conversation of Alice and Bob."""
+        return psql(
+            "begin; select set_config('request.jwt.claims', json_build_object('sub', id)::text, true) from auth.users "
+            "where email = :'user'; "
+            f"select {function} from public.conversations c "
+            "where c.kind = 'direct' and c.participant1_id in (select id from auth.users where email in (:'a', :'b')) "
+            "and c.participant2_id in (select id from auth.users where email in (:'a', :'b')); commit",
+            user=user, a=ALICE, b=BOB, text=text, start=len(text_so_far)).splitlines()[-1]
+
+    def test_a_message_that_streams_grows(self):
+        alice, bob = self.two_people()
+        first, second = f"Once {token()}", f" upon a time {token()}"
+        self.call(BOB, "api.stream_message(c.id)", "")
+        alice.one(".message.streaming")
+        append = "api.append_to_message(c.id, c.last_seq, :start, :'text')"
+        self.call(BOB, append, first)
+        alice.sees(first)
+        alice.until(lambda: first in alice.row(name_of(BOB)).text, "the text in the list")
+        self.call(BOB, append, second, first)
+        for browser in (alice, bob):
+            browser.sees(first + second)
+            browser.one(".message.streaming")
+        self.call(BOB, "api.finish_message(c.id, c.last_seq)", "")
+        for browser in (alice, bob):
+            browser.until(lambda: not browser.all(".message.streaming"), "the end")
+            self.assertNotIn("edited", browser.sees(first + second).text)
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)

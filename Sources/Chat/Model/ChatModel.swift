@@ -167,7 +167,8 @@ struct ChatModel: Sendable {
         }
     }
 
-    /// Follows conversations with new messages, and announces them once loaded.
+    /// Follows conversations with new messages, and announces them once loaded. One that streams is announced at its end
+    /// (``ChatUpdate/ofEdits(from:to:)``).
     private mutating func newMessages() -> [ChatUpdate] {
         guard announcesMessages else { return [] }
         return shown.conversations.flatMap { conversation -> [ChatUpdate] in
@@ -184,7 +185,7 @@ struct ChatModel: Sendable {
             lastAnnounced[id] = conversation.lastSeq
             let new = messages.filter { $0.seq.map { $0 > from } ?? false }
             let skipped = (new.first?.seq ?? from + 1) - from - 1
-            return (skipped > 0 ? [.skipped(conversationID: id, count: skipped)] : []) + new.map(ChatUpdate.message)
+            return (skipped > 0 ? [.skipped(conversationID: id, count: skipped)] : []) + new.filter { !$0.isStreaming }.map(ChatUpdate.message)
         }
     }
 

@@ -108,7 +108,7 @@ extension ChatUpdate {
         return news
     }
 
-    /// Returns loaded messages that have been edited or deleted, or have other reactions.
+    /// Returns loaded messages that have been edited or deleted, have other reactions, or stream no longer.
     static func ofEdits(from old: ClientSnapshot, to new: ClientSnapshot) -> [ChatUpdate] {
         new.chats.keys.sorted().flatMap { id -> [ChatUpdate] in
             guard let held = old.chats[id]?.messages, let now = new.chats[id]?.messages, held != now else { return [] }
@@ -117,6 +117,7 @@ extension ChatUpdate {
                 guard let old = message.seq.flatMap({ before[$0] }) else { return nil }
                 // The times of changes that wait are those of this device.
                 let isSent = message.delivery == .sent
+                if old.isStreaming, !message.isStreaming, !message.isDeleted { return .message(message) }
                 if isSent, old.editedAt != message.editedAt || old.deletedAt != message.deletedAt {
                     return .changed(message)
                 }

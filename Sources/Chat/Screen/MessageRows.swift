@@ -100,7 +100,7 @@ struct MessageRows {
     /// Appends the rows of a message's text, with the sign at the end of the last.
     private mutating func append(_ message: Message, in conversation: Conversation, seq: Int, width: Int) {
         let isDim = message.isDeleted || message.delivery != .sent
-        var note = message.editedAt != nil && !message.isDeleted ? " (edited)" : ""
+        var note = message.isStreaming ? "…" : message.editedAt != nil && !message.isDeleted ? " (edited)" : ""
         if message.seq.map(conversation.pinnedSeqs.contains) == true { note += " (pinned)" }
         let indent = "       "
         let room = max(8, width - indent.utf8.count - 4)

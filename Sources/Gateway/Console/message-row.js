@@ -57,7 +57,8 @@ function describeMessage(app, row, handlers) {
   return {
     key: row.key,
     signature: [
-      message.version, isFirst, isLast, delivery, name, app.pictures.isOffered, isPinned,
+      // A text that grows has the same version.
+      message.version, message.is_streaming && message.content, isFirst, isLast, delivery, name, app.pictures.isOffered, isPinned,
       detailsSignature(app, message),
       !isMine && isLast && chipSignature(directory, sender),
     ].join('|'),
@@ -65,7 +66,8 @@ function describeMessage(app, row, handlers) {
       h('div', { class: 'bubble' }, h('span', { class: 'text', dir: 'auto' },
         [name, message.content, ...message.attachments.map(({ url }) => url)].filter(Boolean).join('\n')))),
     build: () => {
-      return h('li', { class: classes(row, message.deleted_at && 'deleted'), ...props },
+      const state = message.deleted_at ? 'deleted' : message.is_streaming && 'streaming'
+      return h('li', { class: classes(row, state), ...props },
       !isMine && (isLast ? h('button', {
         class: 'chip-button', type: 'button', tabIndex: -1, 'aria-label': `About ${name}`,
         onclick: () => handlers.openPerson(sender),
@@ -172,7 +174,7 @@ function content(app, message, alt) {
   const caption = captionOf(message)
   return [
     ...attachmentViews(app, message, alt),
-    caption ? text(app, message, caption)
+    caption || message.is_streaming ? text(app, message, caption)
       : message.kind === 'custom' && h('span', { class: 'tombstone' }, 'A message for another app.'),
   ]
 }

@@ -219,10 +219,7 @@ extension Chat {
                     group.addTask { try await engine.call("messages.list", page.params(id)) }
                 }
                 var changes = Changes()
-                while let page = try await group.next() {
-                    changes.messages += page.messages
-                    changes.reactions += page.reactions ?? []
-                }
+                while let page = try await group.next() { changes.take(page) }
                 return changes
             }
             try await engine.apply(changes)

@@ -77,7 +77,10 @@ extension StoreReader {
         var quote = quote
         let row = try Row.fetchOne(
             database.cachedStatement(
-                sql: "select sender_id, kind, content, version from message where conversation_id = ? and seq = ?"),
+                sql: """
+                    select sender_id, kind, coalesce(streamed, content) as content, version
+                    from message where conversation_id = ? and seq = ?
+                    """),
             arguments: [conversationID.rawValue, quote.seq])
         if let row, row["version"] >= quote.version {
             quote = Message.Quote(
@@ -109,10 +112,11 @@ extension StoreReader {
         var message = Message(
             id: clientID ?? row.id("id"), conversationID: row.id("conversation_id"), seq: seq,
             senderID: senderID, sender: users[senderID], kind: .init(rawValue: row["kind"]),
-            content: row["content"],
+            content: row["streamed"] ?? row["content"],
             attachments: try Self.attachments(row), isRead: seq <= mark,
             createdAt: Date(timeIntervalSince1970: row["created_at"]), editedAt: Self.date(row["edited_at"]),
             deletedAt: Self.date(row["deleted_at"]), delivery: .sent, isMine: senderID == userID)
+        message.isStreaming = row["streamed"] != nil
         message.mentions = try StoreJSON.decode(row["mentions"])
         message.mentionsEveryone = row["mentions_everyone"]
         message.mentionsMe = !message.isMine && (message.mentionsEveryone || message.mentions.contains(userID))

@@ -188,6 +188,10 @@ enum StoreSchema {
                     update conversation set received_seq = last_seq;
                     """)
         }
+        migrator.registerMigration("10") { database in
+            // The text so far of a message that is streaming, and null of others.
+            try database.execute(sql: "alter table message add column streamed text")
+        }
         return migrator
     }
 }

@@ -13,6 +13,7 @@ extension StoreWriter {
         for profile in changes.profiles { try apply(profile) }
         for conversation in changes.conversations { try apply(conversation) }
         try apply(changes.messages)
+        for piece in changes.pieces { try apply(piece) }
         for reactions in changes.reactions { try apply(reactions) }
         for read in changes.reads { try apply(read) }
         for delivered in changes.delivered { try apply(delivered) }

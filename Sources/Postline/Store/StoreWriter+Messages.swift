@@ -19,13 +19,14 @@ extension StoreWriter {
         let more = attachments.dropFirst()
         try database.cachedStatement(
             sql: """
-                insert into message values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                insert into message values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, null)
                 on conflict do update set sender_id = excluded.sender_id, client_id = excluded.client_id,
                     content = excluded.content, attachment = excluded.attachment, event = excluded.event,
                     version = excluded.version, edited_at = excluded.edited_at, deleted_at = excluded.deleted_at,
                     reply_to = excluded.reply_to, mentions = excluded.mentions,
                     mentions_everyone = excluded.mentions_everyone, data = excluded.data,
-                    more_attachments = excluded.more_attachments
+                    more_attachments = excluded.more_attachments,
+                    streamed = case when excluded.version = version then streamed end
                 where excluded.version >= version
                 """
         ).execute(arguments: [
@@ -66,6 +67,27 @@ extension StoreWriter {
         // A sender has read all earlier messages, and a message from the server is no longer pending.
         try advanceReadMark(of: message.conversationID, to: message.seq)
         if let clientID = message.clientID { try removeSend(clientID) }
+    }
+
+    /// Appends what a piece has beyond the text so far of a message that is streaming. Does nothing if the message is not
+    /// stored or is finished, or if the piece begins beyond the text.
+    func apply(_ piece: WirePiece) throws {
+        let key: StatementArguments = [piece.conversationID.rawValue, piece.seq]
+        let row = try Row.fetchOne(
+            database.cachedStatement(
+                sql: "select streamed from message where conversation_id = ? and seq = ? and version = 1"),
+            arguments: key)
+        guard let row else { return }
+        let text: String = row["streamed"] ?? ""
+        let length = text.unicodeScalars.count
+        guard piece.start <= length else { return }
+        let news = piece.content.unicodeScalars.dropFirst(length - piece.start)
+        let streamed = text + String(String.UnicodeScalarView(news))
+        try database.cachedStatement(sql: "update message set streamed = ? where conversation_id = ? and seq = ?")
+            .execute(arguments: [streamed] + key)
+        try database.cachedStatement(
+            sql: "update conversation set last_message_content = ? where id = ? and last_seq = ?"
+        ).execute(arguments: [streamed.firstCharacters(200)] + key)
     }
 
     /// Returns the numbers of the stored messages without a gap up to the newest, or nil if there are none.

@@ -14,8 +14,11 @@ public struct Message: Sendable, Hashable, Identifiable {
     public var sender: User?
     /// The kind: a text, the kind of the first attachment, or a message of the app or of the server.
     public var kind: MessageKind
-    /// The text, or nil if the message is deleted. See ``caption`` for a message with attachments.
+    /// The text, or the text so far of a message that is streaming, or nil if the message is deleted. See ``caption`` for
+    /// a message with attachments.
     public var content: String?
+    /// True while the sender writes the text in pieces (``PostlineClient/stream(in:_:details:)``).
+    public internal(set) var isStreaming = false
     /// The pictures, videos, audios and other files, at most 10. A deleted message has none.
     public var attachments: [Attachment]
     /// The change of the group that the message reports, or nil if there is none or the message is deleted.

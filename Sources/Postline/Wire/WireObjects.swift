@@ -110,6 +110,20 @@ struct WireReactions: Sendable, Codable {
     }
 }
 
+/// Text of a message that is streaming.
+struct WirePiece: Sendable, Codable {
+    var conversationID: Conversation.ID
+    var seq: Int
+    /// The number of characters (code points) before it.
+    var start: Int
+    var content: String
+
+    enum CodingKeys: String, CodingKey {
+        case seq, start, content
+        case conversationID = "conversation_id"
+    }
+}
+
 /// A member's read mark.
 struct WireRead: Sendable, Codable {
     var conversationID: Conversation.ID
@@ -175,6 +189,7 @@ struct Changes: Sendable, Decodable {
     var profiles: [User] = []
     var conversations: [WireConversation] = []
     var messages: [WireMessage] = []
+    var pieces: [WirePiece] = []
     var reactions: [WireReactions] = []
     var reads: [WireRead] = []
     var delivered: [WireDelivered] = []
@@ -199,13 +214,15 @@ struct Changes: Sendable, Decodable {
                 && counts.contains($0.unreadMentions ?? 0) && $0.pinnedSeqs?.allSatisfy(counts.contains) != false
                 && $0.members.allSatisfy { counts.contains($0.lastReadSeq) && counts.contains($0.lastDeliveredSeq) }
         } && messages.allSatisfy { counts.contains($0.seq) && counts.contains($0.replyTo?.seq ?? 0) }
+            && pieces.allSatisfy { counts.contains($0.seq) && counts.contains($0.start) }
             && reads.allSatisfy { counts.contains($0.lastReadSeq) }
             && delivered.allSatisfy { counts.contains($0.lastDeliveredSeq) }
             && reactions.allSatisfy { counts.contains($0.seq) && $0.counts.values.allSatisfy(counts.contains) }
     }
 
     enum CodingKeys: String, CodingKey {
-        case cursor, reset, more, me, profiles, conversations, messages, reactions, reads, delivered, presence, left
+        case cursor, reset, more, me, profiles, conversations, messages, pieces, reactions, reads, delivered, presence
+        case left
     }
 
     init(from decoder: any Decoder) throws {
@@ -217,6 +234,7 @@ struct Changes: Sendable, Decodable {
         profiles = try members.decodeIfPresent([User].self, forKey: .profiles) ?? []
         conversations = try members.decodeIfPresent([WireConversation].self, forKey: .conversations) ?? []
         messages = try members.decodeIfPresent([WireMessage].self, forKey: .messages) ?? []
+        pieces = try members.decodeIfPresent([WirePiece].self, forKey: .pieces) ?? []
         reactions = try members.decodeIfPresent([WireReactions].self, forKey: .reactions) ?? []
         reads = try members.decodeIfPresent([WireRead].self, forKey: .reads) ?? []
         delivered = try members.decodeIfPresent([WireDelivered].self, forKey: .delivered) ?? []

@@ -312,13 +312,14 @@ struct ClientDetailsTests {
                     "conversation": [
                         "pinned_seqs", "data", "unread_mentions", "is_marked_unread", "is_archived", "is_pinned",
                         "scheduled_count", "unsent_count",
-                    ], "message": ["reply_to", "mentions", "mentions_everyone", "data", "more_attachments"],
+                    ],
+                    "message": ["reply_to", "mentions", "mentions_everyone", "data", "more_attachments", "streamed"],
                     "member": ["last_delivered_seq"],
                 ] {
                     for column in columns { try database.execute(sql: "alter table \(table) drop column \(column)") }
                 }
                 try database.execute(
-                    sql: "drop table reaction; delete from grdb_migrations where identifier in ('6', '7', '8')")
+                    sql: "drop table reaction; delete from grdb_migrations where identifier in ('6', '7', '8', '10')")
             }
             // Without a connection the stored data is shown.
             try await alice.relaunch()

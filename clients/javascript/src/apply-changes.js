@@ -1,5 +1,5 @@
 import { applyMessages } from './apply-messages.js'
-import { applyReactions } from './apply-reactions.js'
+import { applyPieces, applyReactions } from './apply-reactions.js'
 import { messageRange } from './storage.js'
 
 /** @typedef {import('./draft-writes.js').DraftWrites} DraftWrites */
@@ -45,6 +45,7 @@ export async function applyChanges(draft, changes, { userID, isResponse = false 
     hasLostMembers = applyConversation(draft, conversation) || hasLostMembers
   }
   await applyMessages(draft, changes.messages ?? [], { userID, isResponse })
+  await applyPieces(draft, changes.pieces ?? [])
   await applyReactions(draft, changes.reactions ?? [])
   for (const read of changes.reads ?? []) applyRead(draft, read, userID)
   for (const mark of changes.delivered ?? []) applyDelivered(draft, mark)

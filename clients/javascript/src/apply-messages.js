@@ -1,5 +1,5 @@
 import { applyRead, currentConversation } from './apply-changes.js'
-import { applyReactions, byConversation, storedMessages } from './apply-reactions.js'
+import { applyPieces, applyReactions, byConversation, storedMessages } from './apply-reactions.js'
 import { firstCharacters, newestPreview } from './reply-preview.js'
 import { messageKey, messageRange } from './storage.js'
 
@@ -32,7 +32,7 @@ export async function applyMessages(draft, messages, { userID, isResponse }) {
  * @param {number} beforeSeq
  * @param {import('../types').MethodResults['messages.list']} page
  */
-export async function applyOlderMessages(draft, conversationID, beforeSeq, { messages, reactions = [] }) {
+export async function applyOlderMessages(draft, conversationID, beforeSeq, { messages, reactions = [], pieces = [] }) {
   const held = currentConversation(draft, conversationID)
   // The range may have moved while the page was on its way.
   if (held?.first_seq !== beforeSeq) return
@@ -40,6 +40,7 @@ export async function applyOlderMessages(draft, conversationID, beforeSeq, { mes
     draft.put('message', messageKey(conversationID, message.seq), withoutKnownSender(draft, message))
   }
   draft.put('conversation', conversationID, { ...held, first_seq: messages[0]?.seq ?? 1 })
+  await applyPieces(draft, pieces)
   await applyReactions(draft, reactions)
 }
 
@@ -157,7 +158,7 @@ async function updatePreviews(draft, quoted, { id, first_seq, held_seq }) {
  * @param {import('./mirror.js').StoredConversation} conversation
  * @param {Message} message
  */
-function withLast(conversation, message) {
+export function withLast(conversation, message) {
   if (message.seq < conversation.last_seq) return conversation
   return {
     ...conversation,

@@ -5,23 +5,21 @@
  * @param {{ onVisible: (isVisible: boolean) => void, onNetwork: () => void, onHide: () => void }} listeners
  */
 export function listenToPage({ onVisible, onNetwork, onHide }) {
-  const { document, addEventListener, removeEventListener } = /** @type {any} */ (globalThis)
+  const { document, addEventListener } = /** @type {any} */ (globalThis)
   if (typeof document !== 'object' || typeof addEventListener !== 'function') return () => {}
   const onVisibility = () => onVisible(isPageVisible())
-  /** @type {[string, () => void][]} */
+  /** @type {[EventTarget, string, () => void][]} */
   const events = [
-    ['online', onNetwork], ['offline', onNetwork], ['pagehide', onHide],
+    [globalThis, 'online', onNetwork], [globalThis, 'offline', onNetwork], [globalThis, 'pagehide', onHide],
     // The page comes from the cache of pages.
-    ['pageshow', onVisibility],
+    [globalThis, 'pageshow', onVisibility],
+    [document, 'visibilitychange', onVisibility],
+    // The page was frozen.
+    [document, 'resume', onNetwork],
   ]
-  document.addEventListener('visibilitychange', onVisibility)
-  // The page was frozen.
-  document.addEventListener('resume', onNetwork)
-  for (const [name, listener] of events) addEventListener(name, listener)
+  for (const [target, name, listener] of events) target.addEventListener(name, listener)
   return () => {
-    document.removeEventListener('visibilitychange', onVisibility)
-    document.removeEventListener('resume', onNetwork)
-    for (const [name, listener] of events) removeEventListener(name, listener)
+    for (const [target, name, listener] of events) target.removeEventListener(name, listener)
   }
 }
 

@@ -44,8 +44,8 @@ struct MessageBubble: View {
         VStack(alignment: .leading) {
             if let quote = message.replyTo { QuoteView(quote) }
             ForEach(message.attachments, id: \.self) { AttachmentView(client: client, attachment: $0) }
-            if message.caption != "" {
-                Text(message.caption ?? "Message deleted")
+            if message.caption != "" || message.isStreaming {
+                Text((message.caption ?? "Message deleted") + (message.isStreaming ? "…" : ""))
                     .foregroundStyle(message.isMine ? Color.white : Color.primary)
                     .accessibilityLabel("\(message.isMine ? "You" : sender): \(message.caption ?? "message deleted")")
             }

@@ -92,6 +92,12 @@ struct Calls {
         }
     }
 
+    func stream(_ answer: AsyncStream<String>, in id: Conversation.ID) async throws {
+        let stream = try await client.stream(in: id)
+        for await text in answer { try await stream.append(text) }
+        try await stream.finish()
+    }
+
     func shownConversations() -> [Conversation] {
         let shown = client.conversations.filter { !$0.isArchived }
         return shown.filter(\.isPinned) + shown.filter { !$0.isPinned }

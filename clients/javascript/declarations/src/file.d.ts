@@ -37,6 +37,7 @@ export function messageParams(content: string, options: import('./chat.js').Send
     } | null | undefined;
     data?: Record<string, any> | null | undefined;
     kind?: "file" | "custom" | "audio" | "video" | "image" | "text" | null | undefined;
+    is_streaming?: boolean | null | undefined;
     attachments?: {
         media_id?: string | null | undefined;
         url?: string | null | undefined;
@@ -53,7 +54,6 @@ export function messageParams(content: string, options: import('./chat.js').Send
     mentions?: string[] | null | undefined;
     mentions_everyone?: boolean | null | undefined;
     reply_to_seq?: number | null | undefined;
-    is_streaming?: boolean | null | undefined;
     content: string;
 };
 export type Picture = import('./picture.js').Picture;
