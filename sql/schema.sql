@@ -3856,9 +3856,12 @@ begin
                     when q.seq <= m.last_read_seq then
                         case when q.told_seq > 0 and q.attempts < 10 then 'read' else 'forget' end
                     when q.noted_at < pg_catalog.now() - interval '1 day' then 'late'
-                    when n.seq is null then 'rest'
-                    -- Its text is pushed once it is finished.
-                    when app.is_streaming(q.conversation_id, n.seq) then 'wait'
+                    when n.seq is null then case
+                        -- A message that grows is pushed once it is finished, and delays no other.
+                        when exists (select from app.message_streams s
+                                      where s.conversation_id = q.conversation_id and s.seq <= q.seq
+                                        and s.seq > greatest(m.last_read_seq, q.told_seq)) then 'wait'
+                        else 'rest' end
                     when not exists (select from app.node_users o where o.user_id = d.user_id) then 'tell'
                     -- A node reports a departure a few seconds late, so that a reconnect is not shown: users who may
                     -- just be leaving are checked once more.
@@ -3882,6 +3885,8 @@ begin
                                     and t.seq > greatest(m.last_read_seq, q.told_seq)
                                   order by t.seq desc limit 1000) y
                           where y.sender_id <> d.user_id and y.deleted_at is null
+                            and not exists (select from app.message_streams s
+                                             where s.conversation_id = q.conversation_id and s.seq = y.seq)
                           order by y.seq desc limit 1)
                         union all
                         -- A mention breaks a mute. Those of the user and of everyone are read apart, in their order.
@@ -3892,6 +3897,8 @@ begin
                                  where x.muted_until > pg_catalog.now()
                                    and y.conversation_id = q.conversation_id and y.user_id = u.id and y.seq <= q.seq
                                    and y.seq > greatest(m.last_read_seq, q.told_seq)
+                                   and not exists (select from app.message_streams s
+                                                    where s.conversation_id = q.conversation_id and s.seq = y.seq)
                                  order by y.seq desc limit 1) y) w
                   join public.messages t on t.conversation_id = q.conversation_id and t.seq = w.seq
                  where t.sender_id <> d.user_id and t.deleted_at is null
@@ -3911,9 +3918,9 @@ begin
                  where j.verdict = 'forget' or j.verdict in ('rest', 'late') and j.told_seq = 0))),
     kept as (
         update app.pushes p
-           set due_at = case j.verdict when 'wait' then greatest(
-                                           j.noted_at + interval '8 seconds',
-                                           pg_catalog.clock_timestamp() + interval '1 second')
+           set due_at = case j.verdict when 'wait' then case
+                                           when j.newest is null then pg_catalog.clock_timestamp() + interval '1 second'
+                                           else j.noted_at + interval '8 seconds' end
                                        when 'rest' then null when 'late' then null
                                        else pg_catalog.clock_timestamp() + interval '1 minute' end,
                attempts = p.attempts + (j.verdict in ('tell', 'read'))::integer
@@ -4531,16 +4538,17 @@ CREATE FUNCTION app.finish_abandoned_stream() RETURNS boolean
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
+    latest timestamptz := pg_catalog.clock_timestamp() - app.stream_timeout();
     stream record;
 begin
     select s.conversation_id, s.seq into stream
       from app.message_streams s join public.conversations c on c.id = s.conversation_id
-     where s.appended_at < pg_catalog.clock_timestamp() - app.stream_timeout()
+     where s.appended_at < latest
      limit 1 for no key update of c skip locked;
     if not found then
         return false;
     end if;
-    perform app.finish_stream(stream.conversation_id, stream.seq);
+    perform app.finish_stream(stream.conversation_id, stream.seq, latest);
     return true;
 end
 $$;
@@ -4564,7 +4572,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.finish_stream(conversation_id uuid, seq bigint) RETURNS void
+CREATE FUNCTION app.finish_stream(conversation_id uuid, seq bigint, appended_before timestamp with time zone DEFAULT 'infinity'::timestamp with time zone) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -4573,7 +4581,8 @@ begin
     perform 1 from public.messages m
      where m.conversation_id = finish_stream.conversation_id and m.seq = finish_stream.seq for no key update;
     perform 1 from app.message_streams s
-     where s.conversation_id = finish_stream.conversation_id and s.seq = finish_stream.seq for update;
+     where s.conversation_id = finish_stream.conversation_id and s.seq = finish_stream.seq
+       and s.appended_at < appended_before for update;
     if found then
         -- A separate statement, which sees everything that was committed before the locks were taken. The triggers know
         -- by the version that the stream ends.
@@ -4766,7 +4775,10 @@ CREATE FUNCTION app.has_streams(conversation_id uuid) RETURNS boolean
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
-    return exists (select from app.message_streams s where s.conversation_id = has_streams.conversation_id);
+    return exists (select from app.message_streams s where s.conversation_id = has_streams.conversation_id)
+           and exists (select from public.conversation_members m
+                        where m.conversation_id = has_streams.conversation_id and m.user_id = auth.uid()
+                          and not m.is_deleted);
 end
 $$;
 
@@ -8799,8 +8811,9 @@ begin
     end if;
     -- Only the user's conversations: a change of another's is not revealed.
     return case when pg_catalog.cardinality(streamed) = most then mine
-                else array(select distinct s from unnest(streamed) s
-                            where s in (select pg_catalog.unnest(mine))) end;
+                else array(select o.conversation_id from public.conversation_members o
+                            where o.user_id = auth.uid() and o.conversation_id = any (streamed)
+                              and o.conversation_id = any (mine)) end;
 end
 $$;
 
@@ -13257,7 +13270,7 @@ GRANT ALL ON FUNCTION app.finish_abandoned_stream() TO postline_feed;
 REVOKE ALL ON FUNCTION app.finish_own_stream(conversation_id uuid, seq bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.finish_own_stream(conversation_id uuid, seq bigint) TO authenticated;
 
-REVOKE ALL ON FUNCTION app.finish_stream(conversation_id uuid, seq bigint) FROM PUBLIC;
+REVOKE ALL ON FUNCTION app.finish_stream(conversation_id uuid, seq bigint, appended_before timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.finish_streams(sender_id uuid, conversations uuid[]) FROM PUBLIC;
 

@@ -411,5 +411,24 @@ select tests.queue();
 select is((select count(*) from unnest(tests.due()) d where d like 'tell d1 group % to you %'), 1::bigint,
     'a mention in a muted conversation is pushed, and not the message after it');
 
+-- A message that streams is pushed at its end, and delays no other.
+delete from app.devices;
+delete from app.push_queue;
+select tests.register('dora', 'b');
+select tests.as('dora', format('api.mute_conversation(%L, null)', tests.id('group')));
+select tests.age();
+select tests.say('group', 'alice', 'a question');
+select tests.as('alice', format('api.stream_message(%L, ''an '')', tests.id('group')));
+select tests.queue();
+create temporary table told as
+select l from unnest(tests.due()) l;
+select matches(l, '^tell b group [0-9]+ .* a question [0-9]+$', 'the message before is pushed') from told;
+select tests.record_result('b', 'group', (select split_part(l, ' ', 4)::bigint from told), 'tell', 'taken');
+select is(tests.due(), '{}', 'the one that streams waits');
+select tests.as('alice', format('api.append_to_message(%L, %s, 3, ''answer'')', c.id, c.last_seq)),
+       tests.as('alice', format('api.finish_message(%L, %s)', c.id, c.last_seq))
+  from public.conversations c where c.id = tests.id('group');
+select matches((tests.due())[1], '^tell b group [0-9]+ .* an answer [0-9]+$', 'and is pushed at its end');
+
 select * from finish();
 rollback;

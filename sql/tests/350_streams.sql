@@ -102,8 +102,10 @@ select is(tests.has_no_changes(who, '4:4:'), none, format('a reconnect of %s fin
   from (values ('bob', false), ('alice', false), ('carol', true), ('mallory', true)) w (who, none);
 select is(array(select i.name from feed.users_with_changes('4:4:', array(select id from tests.ids)) u
                   join tests.ids i on i.id = u order by 1), '{alice,bob}', 'members have changes');
-select is(tests.as(who, format('app.streamed_since(''4:4:'', %L)', array[tests.id('group')])), '{}',
+select is(tests.as(who, format('app.streamed_since(''4:4:'', %L)', array[tests.id('direct')])), '{}',
     'a stranger does not learn of it: ' || who) from (values ('carol'), ('mallory')) w (who);
+select is(tests.as(who, format('app.has_streams(%L)', tests.id('direct'))), has::text, who || ' asks for streams')
+  from (values ('alice', true), ('carol', false), ('mallory', false)) w (who, has);
 
 -- A user who joins.
 select pg_temp.start('bob', 'group', 'All');

@@ -222,9 +222,12 @@ begin
                     when q.seq <= m.last_read_seq then
                         case when q.told_seq > 0 and q.attempts < 10 then 'read' else 'forget' end
                     when q.noted_at < pg_catalog.now() - interval '1 day' then 'late'
-                    when n.seq is null then 'rest'
-                    -- Its text is pushed once it is finished.
-                    when app.is_streaming(q.conversation_id, n.seq) then 'wait'
+                    when n.seq is null then case
+                        -- A message that grows is pushed once it is finished, and delays no other.
+                        when exists (select from app.message_streams s
+                                      where s.conversation_id = q.conversation_id and s.seq <= q.seq
+                                        and s.seq > greatest(m.last_read_seq, q.told_seq)) then 'wait'
+                        else 'rest' end
                     when not exists (select from app.node_users o where o.user_id = d.user_id) then 'tell'
                     -- A node reports a departure a few seconds late, so that a reconnect is not shown: users who may
                     -- just be leaving are checked once more.
@@ -248,6 +251,8 @@ begin
                                     and t.seq > greatest(m.last_read_seq, q.told_seq)
                                   order by t.seq desc limit 1000) y
                           where y.sender_id <> d.user_id and y.deleted_at is null
+                            and not exists (select from app.message_streams s
+                                             where s.conversation_id = q.conversation_id and s.seq = y.seq)
                           order by y.seq desc limit 1)
                         union all
                         -- A mention breaks a mute. Those of the user and of everyone are read apart, in their order.
@@ -258,6 +263,8 @@ begin
                                  where x.muted_until > pg_catalog.now()
                                    and y.conversation_id = q.conversation_id and y.user_id = u.id and y.seq <= q.seq
                                    and y.seq > greatest(m.last_read_seq, q.told_seq)
+                                   and not exists (select from app.message_streams s
+                                                    where s.conversation_id = q.conversation_id and s.seq = y.seq)
                                  order by y.seq desc limit 1) y) w
                   join public.messages t on t.conversation_id = q.conversation_id and t.seq = w.seq
                  where t.sender_id <> d.user_id and t.deleted_at is null
@@ -277,9 +284,9 @@ begin
                  where j.verdict = 'forget' or j.verdict in ('rest', 'late') and j.told_seq = 0))),
     kept as (
         update app.pushes p
-           set due_at = case j.verdict when 'wait' then greatest(
-                                           j.noted_at + interval '8 seconds',
-                                           pg_catalog.clock_timestamp() + interval '1 second')
+           set due_at = case j.verdict when 'wait' then case
+                                           when j.newest is null then pg_catalog.clock_timestamp() + interval '1 second'
+                                           else j.noted_at + interval '8 seconds' end
                                        when 'rest' then null when 'late' then null
                                        else pg_catalog.clock_timestamp() + interval '1 minute' end,
                attempts = p.attempts + (j.verdict in ('tell', 'read'))::integer

@@ -65,11 +65,14 @@ begin
 end
 $$;
 
--- Returns true if a message of a conversation grows.
+-- Returns true if a message of one of the caller's conversations grows.
 create or replace function app.has_streams(conversation_id uuid) returns boolean
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 begin
-    return exists (select from app.message_streams s where s.conversation_id = has_streams.conversation_id);
+    return exists (select from app.message_streams s where s.conversation_id = has_streams.conversation_id)
+           and exists (select from public.conversation_members m
+                        where m.conversation_id = has_streams.conversation_id and m.user_id = auth.uid()
+                          and not m.is_deleted);
 end
 $$;
 
@@ -149,16 +152,18 @@ begin
 end
 $$;
 
--- Writes the text of a message that grows as its content. One without a text is deleted. The caller has locked the
--- conversation.
-create or replace function app.finish_stream(conversation_id uuid, seq bigint) returns void
+-- Writes the text of a message that grows as its content, if the last piece came before a time. One without a text is
+-- deleted. The caller has locked the conversation.
+create or replace function app.finish_stream(
+    conversation_id uuid, seq bigint, appended_before timestamptz default 'infinity') returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     -- Messages are locked before their streams, as by a deletion.
     perform 1 from public.messages m
      where m.conversation_id = finish_stream.conversation_id and m.seq = finish_stream.seq for no key update;
     perform 1 from app.message_streams s
-     where s.conversation_id = finish_stream.conversation_id and s.seq = finish_stream.seq for update;
+     where s.conversation_id = finish_stream.conversation_id and s.seq = finish_stream.seq
+       and s.appended_at < appended_before for update;
     if found then
         -- A separate statement, which sees everything that was committed before the locks were taken. The triggers know
         -- by the version that the stream ends.
@@ -208,16 +213,17 @@ $$;
 create or replace function app.finish_abandoned_stream() returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
+    latest timestamptz := pg_catalog.clock_timestamp() - app.stream_timeout();
     stream record;
 begin
     select s.conversation_id, s.seq into stream
       from app.message_streams s join public.conversations c on c.id = s.conversation_id
-     where s.appended_at < pg_catalog.clock_timestamp() - app.stream_timeout()
+     where s.appended_at < latest
      limit 1 for no key update of c skip locked;
     if not found then
         return false;
     end if;
-    perform app.finish_stream(stream.conversation_id, stream.seq);
+    perform app.finish_stream(stream.conversation_id, stream.seq, latest);
     return true;
 end
 $$;
@@ -284,7 +290,8 @@ begin
     end if;
     -- Only the user's conversations: a change of another's is not revealed.
     return case when pg_catalog.cardinality(streamed) = most then mine
-                else array(select distinct s from unnest(streamed) s
-                            where s in (select pg_catalog.unnest(mine))) end;
+                else array(select o.conversation_id from public.conversation_members o
+                            where o.user_id = auth.uid() and o.conversation_id = any (streamed)
+                              and o.conversation_id = any (mine)) end;
 end
 $$;
