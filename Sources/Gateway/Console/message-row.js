@@ -58,7 +58,8 @@ function describeMessage(app, row, handlers) {
     key: row.key,
     signature: [
       // A text that grows has the same version.
-      message.version, message.is_streaming && message.content, isFirst, isLast, delivery, name, app.pictures.isOffered, isPinned,
+      message.version, message.is_streaming && message.content,
+      isFirst, isLast, delivery, name, app.pictures.isOffered, isPinned,
       detailsSignature(app, message),
       !isMine && isLast && chipSignature(directory, sender),
     ].join('|'),

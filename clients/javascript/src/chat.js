@@ -1,5 +1,6 @@
 import { deliveredMark } from './apply-changes.js'
 import { invalidParams, notSent, PostlineError } from './errors.js'
+import { Listeners } from './listeners.js'
 import { MessageViews } from './message-views.js'
 import { kindOf, messageFile, messageParams } from './file.js'
 import { checkEdit, checkIsMessage, checkMessage } from './names.js'
@@ -68,8 +69,8 @@ export class Chat {
   /** @type {Promise<any> | null} */
   #loading = null
   #snapshot = emptySnapshot
-  /** @type {Set<() => void>} */
-  #listeners = new Set()
+  /** @type {Listeners<[]>} */
+  #listeners = new Listeners()
 
   /**
    * @param {string} id
@@ -101,10 +102,10 @@ export class Chat {
    * @param {() => void} listener
    */
   subscribe(listener) {
-    this.#listeners.add(listener)
+    const remove = this.#listeners.add(listener)
     this.#client.keep(this, true)
     return () => {
-      this.#listeners.delete(listener)
+      remove()
       if (!this.#listeners.size) this.#client.keep(this, false)
     }
   }
@@ -162,7 +163,7 @@ export class Chat {
     }
     if (names.every((name) => former[name] === snapshot[name])) return
     this.#snapshot = Object.freeze(snapshot)
-    for (const listener of [...this.#listeners]) listener()
+    this.#listeners.call()
   }
 
   /**
@@ -381,14 +382,20 @@ export class Chat {
    *
    * @param {MessageView} message
    */
-  async retry({ change }) { if (change) await (await this.#requireUser()).retry(change) }
+  async retry(message) {
+    checkIsMessage('retry', message)
+    if (message.change) await (await this.#requireUser()).retry(message.change)
+  }
 
   /**
    * Removes an unsent message, or a refused edit or deletion. What is being sent may still be done.
    *
    * @param {MessageView} message
    */
-  async discard({ change }) { if (change) await (await this.#requireUser()).discard(change) }
+  async discard(message) {
+    checkIsMessage('discard', message)
+    if (message.change) await (await this.#requireUser()).discard(message.change)
+  }
 
   /**
    * Marks the conversation as read, up to a message or entirely. A mark never goes back.
@@ -414,6 +421,7 @@ export class Chat {
    * @param {string} content An empty text removes the draft.
    */
   async setDraft(content) {
+    if (typeof content !== 'string') throw invalidParams('content', 'setDraft needs a string.')
     const user = await this.#requireUser()
     this.setTyping(content !== '')
     await user.setDraft(this.id, content)

@@ -1,7 +1,8 @@
 import { ClientCore } from './client-core.js'
 import { endsSession, invalidParams, PostlineError } from './errors.js'
 import { messageParams } from './file.js'
-import { checkID, checkMessage, checkNames, clientOptions, credentialNames } from './names.js'
+import { Listeners } from './listeners.js'
+import { checkID, checkKey, checkMessage, checkNames, clientOptions, credentialNames } from './names.js'
 import { avatarPicture, pictureOf } from './picture.js'
 import { PictureURLs } from './picture-urls.js'
 import { requestTokens, signInWith } from './sign-in.js'
@@ -43,10 +44,10 @@ const drainTimeout = 5000
  */
 export class PostlineClient {
   #core
-  /** @type {Set<() => void>} */
-  #listeners = new Set()
-  /** @type {Set<(message: import('../types').Message) => void>} */
-  #messageListeners = new Set()
+  /** @type {Listeners<[]>} */
+  #listeners = new Listeners()
+  /** @type {Listeners<[import('../types').Message]>} */
+  #messageListeners = new Listeners()
   #pictureURLs
   #isSigningIn = false
   /** @type {{ list: any, count: number }} */
@@ -62,8 +63,8 @@ export class PostlineClient {
     if (!options.url) throw invalidParams('url', '"url" is missing.')
     this.#core = new ClientCore(options)
     this.#pictureURLs = new PictureURLs((method, params) => this.call(method, params), options.mediaURL)
-    this.#core.onChange = () => { for (const listener of [...this.#listeners]) listener() }
-    this.#core.onMessage = (message) => { for (const listener of [...this.#messageListeners]) listener(message) }
+    this.#core.onChange = () => this.#listeners.call()
+    this.#core.onMessage = (message) => this.#messageListeners.call(message)
     /**
      * Resolves once the device's data are shown.
      *
@@ -148,8 +149,7 @@ export class PostlineClient {
    * @param {() => void} listener
    */
   subscribe(listener) {
-    this.#listeners.add(listener)
-    return () => { this.#listeners.delete(listener) }
+    return this.#listeners.add(listener)
   }
 
   /**
@@ -159,8 +159,7 @@ export class PostlineClient {
    * @param {(message: import('../types').Message) => void} listener
    */
   onMessage(listener) {
-    this.#messageListeners.add(listener)
-    return () => { this.#messageListeners.delete(listener) }
+    return this.#messageListeners.add(listener)
   }
 
   /**
@@ -249,6 +248,7 @@ export class PostlineClient {
    * @throws {PostlineError} `offline`, only with `everywhere`: the user stays signed in.
    */
   async signOut(options = {}) {
+    checkNames('signOut', options, ['everywhere', 'erase'])
     const { everywhere = false, erase = false } = options
     await this.ready
     if (!this.#core.session) return
@@ -443,14 +443,20 @@ export class PostlineClient {
    *
    * @param {string} change
    */
-  async retry(change) { await this.#core.requireUser().retry(change) }
+  async retry(change) {
+    checkKey(change)
+    await this.#core.requireUser().retry(change)
+  }
 
   /**
    * Removes a change from the outbox. One that is being sent may still be done.
    *
    * @param {string} change
    */
-  async discard(change) { await this.#core.requireUser().discard(change) }
+  async discard(change) {
+    checkKey(change)
+    await this.#core.requireUser().discard(change)
+  }
 
   // The connection.
 

@@ -197,9 +197,11 @@ export class Connection {
 
   /** @param {any} line */
   #answer(line) {
-    const request = this.#requests.get(line.id)
+    // One that the server could not parse has no id. Answers come in the order of the requests.
+    const id = line.id ?? this.#requests.keys().next().value
+    const request = this.#requests.get(id)
     if (!request) return
-    this.#requests.delete(line.id)
+    this.#requests.delete(id)
     clearTimeout(request.timer)
     if (line.error) request.reject(PostlineError.fromResponse(line.error))
     else request.resolve(line.result)

@@ -94,10 +94,10 @@ function checkDetails({ mentions, data }) {
  * @param {boolean} mayBeEmpty
  */
 function checkContent(content, mayBeEmpty) {
-  // A character may have two units.
-  if (typeof content === 'string' && (content || mayBeEmpty)
+  // A character may have two units, and half a one is none.
+  if (typeof content === 'string' && (content || mayBeEmpty) && /** @type {any} */ (content).isWellFormed?.() !== false
     && (content.length <= maxCharacters || [...content].length <= maxCharacters)) return
-  throw invalidParams('content', '"content" must be a string of 1 to 8,000 characters.')
+  throw invalidParams('content', '"content" must be a string of 1 to 8,000 whole characters.')
 }
 
 /**
@@ -122,4 +122,14 @@ export function checkIsMessage(taker, message) {
 export function checkID(field, id) {
   if (typeof id === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id)) return
   throw invalidParams(field, `"${field}" must be a UUID in lower case.`)
+}
+
+/**
+ * Checks the key of a change.
+ *
+ * @param {any} key
+ * @throws {PostlineError} `invalid_params`
+ */
+export function checkKey(key) {
+  if (typeof key !== 'string') throw invalidParams('change', 'It takes the "change" of a message or refused change.')
 }

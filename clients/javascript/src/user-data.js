@@ -1,5 +1,5 @@
 import { ConversationViews } from './conversation-views.js'
-import { notSent, PostlineError } from './errors.js'
+import { invalidParams, notSent, PostlineError } from './errors.js'
 import { filesOf } from './mirror.js'
 import { ObjectURLs } from './object-urls.js'
 import { Store } from './store.js'
@@ -272,7 +272,7 @@ export class UserData {
     const key = `${String(time).padStart(15, '0')}-${uuid().slice(0, 8)}`
     // The precision of the server's times, so that texts compare.
     const created_at = now.toISOString().replace('Z', '000Z')
-    draft.put('change', key, { key, refusal: null, created_at, ...change })
+    draft.put('change', key, { key, refusal: null, created_at, ...change, params: plain(change.params) })
   }
 
   close() {
@@ -281,6 +281,23 @@ export class UserData {
     this.store.onChange = this.store.onCommit = () => {}
     this.store.settled().then(() => this.store.database.close(), () => {})
   }
+}
+
+/**
+ * Returns a copy of params as JSON has it, since what is stored must be sent after every start.
+ *
+ * @param {any} params
+ * @throws {PostlineError} `invalid_params` if JSON cannot have it.
+ */
+function plain(params) {
+  let text
+  try {
+    text = JSON.stringify(params)
+  } catch {
+    // It contains itself.
+  }
+  if (!text?.startsWith('{')) throw invalidParams(undefined, 'The fields of a change must be an object of JSON.')
+  return JSON.parse(text)
 }
 
 /**

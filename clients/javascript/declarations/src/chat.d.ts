@@ -132,13 +132,13 @@ export class Chat {
      *
      * @param {MessageView} message
      */
-    retry({ change }: MessageView): Promise<void>;
+    retry(message: MessageView): Promise<void>;
     /**
      * Removes an unsent message, or a refused edit or deletion. What is being sent may still be done.
      *
      * @param {MessageView} message
      */
-    discard({ change }: MessageView): Promise<void>;
+    discard(message: MessageView): Promise<void>;
     /**
      * Marks the conversation as read, up to a message or entirely. A mark never goes back.
      *

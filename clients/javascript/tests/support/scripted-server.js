@@ -96,7 +96,9 @@ class ScriptedConnection {
     } catch (error) {
       if (error instanceof Error) throw error
       const { message = `Refused: ${error.code}.` } = error
-      line = { jsonrpc: '2.0', id, error: { code: 400, message, data: error } }
+      // A request that cannot be parsed has no id for the server.
+      const answered = error.code === 'parse_error' ? null : id
+      line = { jsonrpc: '2.0', id: answered, error: { code: 400, message, data: error } }
     }
     if (id !== undefined && this.server.connections.includes(this)) this.#send(line)
   }
