@@ -185,7 +185,8 @@ struct ChatModel: Sendable {
             lastAnnounced[id] = conversation.lastSeq
             let new = messages.filter { $0.seq.map { $0 > from } ?? false }
             let skipped = (new.first?.seq ?? from + 1) - from - 1
-            return (skipped > 0 ? [.skipped(conversationID: id, count: skipped)] : []) + new.filter { !$0.isStreaming }.map(ChatUpdate.message)
+            return (skipped > 0 ? [.skipped(conversationID: id, count: skipped)] : [])
+                + new.filter { !$0.isStreaming }.map(ChatUpdate.message)
         }
     }
 
