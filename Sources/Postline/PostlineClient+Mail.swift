@@ -12,7 +12,8 @@ extension PostlineClient {
     ///   server sends no mail.
     public func requestPasswordReset(email: String) async throws(PostlineError) {
         try await withUnauthenticatedConnection { connection in
-            let _: EmptyResult = try await connection.call("auth.request_password_reset", ["email": email])
+            let _: EmptyResult = try await connection.call(
+                "auth.request_password_reset", ["email": JSONValue.email(email)])
         }
     }
 
@@ -40,7 +41,7 @@ extension PostlineClient {
     ///   `rate_limited`; `forbidden` if the account has no password, or the server sends no mail.
     public func requestEmailChange(to email: String, password: String) async throws(PostlineError) {
         _ = try await call(
-            "auth.request_email_change", ["email": .string(email), "password": .string(password)], as: EmptyResult.self)
+            "auth.request_email_change", ["email": .email(email), "password": .string(password)], as: EmptyResult.self)
     }
 
     /// Confirms the account's address, or changes it to the new one, by the token of a mail. ``me`` shows the change

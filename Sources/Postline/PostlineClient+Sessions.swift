@@ -22,7 +22,7 @@ extension PostlineClient {
             return
         }
         var params: [String: JSONValue] = [
-            "email": .string(email), "password": .string(password), "full_name": .string(fullName),
+            "email": .email(email), "password": .string(password), "full_name": .string(fullName),
         ]
         if let username { params["username"] = .string(username) }
         try await signIn("auth.register", params)
@@ -44,7 +44,7 @@ extension PostlineClient {
     ///   `rate_limited`; `invalid_request` if a user is signed in. After an error the guest stays.
     @discardableResult
     public func signIn(email: String, password: String) async throws(PostlineError) -> GuestMergeSummary? {
-        try await signIn("auth.login", ["email": .string(email), "password": .string(password)])
+        try await signIn("auth.login", ["email": .email(email), "password": .string(password)])
     }
 
     /// Connects to the server and closes the connection again, without signing in.
@@ -147,7 +147,7 @@ extension PostlineClient {
     /// - Throws: ``PostlineError``: `email_taken`, `invalid_params`, `offline`, `rate_limited`; `forbidden` if the user
     ///   has an account already.
     public func upgrade(email: String, password: String, fullName: String? = nil) async throws(PostlineError) {
-        var params: [String: JSONValue] = ["email": .string(email), "password": .string(password)]
+        var params: [String: JSONValue] = ["email": .email(email), "password": .string(password)]
         if let fullName { params["full_name"] = .string(fullName) }
         let engine = try currentEngine()
         let tokens = try await convertingErrors { try await engine.upgrade(params) }

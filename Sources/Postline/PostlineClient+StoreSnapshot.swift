@@ -111,7 +111,10 @@ extension PostlineClient {
         typingUserIDs = [:]
         (storeError, connectionError) = (nil, nil)
         (isListLoaded, refreshState) = (true, .idle)
-        for chat in chats.values { chat.chat?.showSignedOut() }
+        for chat in chats.values.compactMap(\.chat) {
+            chat.hasEnded = true
+            chat.showSignedOut()
+        }
         chats = [:]
         state = .signedOut(error)
     }

@@ -20,6 +20,7 @@ extension Chat {
     ///
     /// - Throws: ``PostlineError``, `store_unusable`.
     public func load() async throws(PostlineError) {
+        let client = try currentClient()
         await client.reload()
         if let error = client.storeError { throw error }
     }
@@ -34,9 +35,9 @@ extension Chat {
         let seq: Int?
         if let message = messages.first(where: { $0.id == id }) {
             seq = message.seq
-        } else if let found = try await client.read({ try $0.seq(of: id, in: conversationID) }) {
+        } else if let found = try await currentClient().read({ try $0.seq(of: id, in: conversationID) }) {
             seq = found
-        } else if try await client.read({ try $0.isPending(id, in: conversationID) }) {
+        } else if try await currentClient().read({ try $0.isPending(id, in: conversationID) }) {
             seq = nil
         } else {
             throw PostlineError(.notFound, "The device does not have the message \(id).", field: "id")
@@ -140,11 +141,11 @@ extension Chat {
             guard 1...max(1, conversation?.lastSeq ?? 0) ~= seq else {
                 throw PostlineError(.notFound, "The conversation has no message with the number \(seq).", field: "seq")
             }
-            let missing = try await client.read { try $0.missingPages(of: target, in: id) }
-            let isStored = try await client.read { try $0.isStored(seq, in: id) }
+            let missing = try await currentClient().read { try $0.missingPages(of: target, in: id) }
+            let isStored = try await currentClient().read { try $0.isStored(seq, in: id) }
             if !isStored {
                 try await fetch(missing)
-                guard try await client.read({ try $0.isStored(seq, in: id) }) else {
+                guard try await currentClient().read({ try $0.isStored(seq, in: id) }) else {
                     throw PostlineError(.notFound, "The server does not have the message \(seq).", field: "seq")
                 }
             }
@@ -188,7 +189,7 @@ extension Chat {
         let id = conversationID
         let target = extendedWindow(direction)
         do throws(PostlineError) {
-            let missing = try await client.read { try $0.missingPages(of: target, in: id) }
+            let missing = try await currentClient().read { try $0.missingPages(of: target, in: id) }
             try await fetch(missing.filter { $0.direction == direction })
             guard jump == jumpCount else { return }
             window = extendedWindow(direction)
@@ -210,7 +211,7 @@ extension Chat {
     /// Fetches pages from the server, and stores them together.
     private func fetch(_ pages: [MissingPage]) async throws(PostlineError) {
         guard !pages.isEmpty else { return }
-        let engine = try client.currentEngine()
+        let engine = try currentClient().currentEngine()
         let id = conversationID
         var changes = Changes()
         try await convertingErrors {

@@ -59,6 +59,19 @@ public final class Chat: Identifiable {
 
     @ObservationIgnored let client: PostlineClient
 
+    /// True once the account has signed out. Another one may be signed in since.
+    @ObservationIgnored var hasEnded = false
+
+    /// Returns the client, for calls as the account of this chat.
+    ///
+    /// - Throws: ``PostlineError``, `signed_out`.
+    func currentClient() throws(PostlineError) -> PostlineClient {
+        if hasEnded {
+            throw PostlineError(.signedOut, "The account of this chat is signed out: ask for the chat again.")
+        }
+        return client
+    }
+
     /// The conversation's id, the same as ``conversationID``.
     public nonisolated var id: Conversation.ID { conversationID }
 
@@ -86,7 +99,7 @@ public final class Chat: Identifiable {
         // opens is not typing.
         let isEdited = content != (lastDraft ?? draft)
         lastDraft = content
-        try await client.write(isDurable: false) { try $0.setDraft(content, in: id) }
+        try await currentClient().write(isDurable: false) { try $0.setDraft(content, in: id) }
         if isEdited { await client.setTyping(!content.isEmpty, in: id) }
     }
 
@@ -100,7 +113,7 @@ public final class Chat: Identifiable {
         _ content: String, attachments: [Message.Attachment] = [], details: MessageDetails = MessageDetails()
     ) async throws(PostlineError) -> Message.ID {
         lastDraft = ""
-        let id = try await client.send(content, in: conversationID, attachments: attachments, details: details)
+        let id = try await currentClient().send(content, in: conversationID, attachments: attachments, details: details)
         if hasNewer { await jumpToNewest() }
         return id
     }
@@ -115,7 +128,8 @@ public final class Chat: Identifiable {
         attachments: [OutgoingAttachment], text: String = "", details: MessageDetails = MessageDetails()
     ) async throws(PostlineError) -> Message.ID {
         lastDraft = ""
-        let id = try await client.send(attachments: attachments, text: text, in: conversationID, details: details)
+        let id = try await currentClient().send(
+            attachments: attachments, text: text, in: conversationID, details: details)
         if hasNewer { await jumpToNewest() }
         return id
     }
@@ -131,7 +145,7 @@ public final class Chat: Identifiable {
         details: MessageDetails = MessageDetails()
     ) async throws(PostlineError) -> Message.ID {
         lastDraft = ""
-        return try await client.send(
+        return try await currentClient().send(
             picture: picture, text: text, in: conversationID, width: width, height: height, blurhash: blurhash,
             details: details)
     }
@@ -140,61 +154,63 @@ public final class Chat: Identifiable {
     ///
     /// - Throws: ``PostlineError``: `not_found`, `offline`, `signed_out`, `store_unusable`.
     public func message(numbered seq: Int) async throws(PostlineError) -> Message {
-        try await client.message(numbered: seq, in: conversationID)
+        try await currentClient().message(numbered: seq, in: conversationID)
     }
 
     /// Marks the whole conversation as read. See ``PostlineClient/markRead(_:)``.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
-    public func markRead() async throws(PostlineError) { try await client.markRead(conversationID) }
+    public func markRead() async throws(PostlineError) { try await currentClient().markRead(conversationID) }
 
     /// Marks the conversation as read up to a message, such as the lowest one on the screen. A mark never goes back.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
-    public func markRead(upTo message: Message) async throws(PostlineError) { try await client.markRead(upTo: message) }
+    public func markRead(upTo message: Message) async throws(PostlineError) {
+        try await currentClient().markRead(upTo: message)
+    }
 
     /// Renames the group. See ``PostlineClient/renameGroup(_:to:)``.
     ///
     /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`, `invalid_params`.
     public func rename(to title: String) async throws(PostlineError) {
-        try await client.renameGroup(conversationID, to: title)
+        try await currentClient().renameGroup(conversationID, to: title)
     }
 
     /// Adds users to the group. See ``PostlineClient/addMembers(_:to:)``.
     ///
     /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`, `invalid_params`.
     public func addMembers(_ userIDs: [User.ID]) async throws(PostlineError) {
-        try await client.addMembers(userIDs, to: conversationID)
+        try await currentClient().addMembers(userIDs, to: conversationID)
     }
 
     /// Removes a member from the group. See ``PostlineClient/removeMember(_:from:)``.
     ///
     /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`.
     public func removeMember(_ userID: User.ID) async throws(PostlineError) {
-        try await client.removeMember(userID, from: conversationID)
+        try await currentClient().removeMember(userID, from: conversationID)
     }
 
     /// Changes the role of a member of the group. See ``PostlineClient/setRole(_:of:in:)``.
     ///
     /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`.
     public func setRole(_ role: MemberRole, of userID: User.ID) async throws(PostlineError) {
-        try await client.setRole(role, of: userID, in: conversationID)
+        try await currentClient().setRole(role, of: userID, in: conversationID)
     }
 
     /// Leaves the group and removes it from this device. See ``PostlineClient/leaveGroup(_:)``.
     ///
     /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`, `signed_out`.
-    public func leave() async throws(PostlineError) { try await client.leaveGroup(conversationID) }
+    public func leave() async throws(PostlineError) { try await currentClient().leaveGroup(conversationID) }
 
     /// Mutes the conversation. See ``PostlineClient/mute(_:until:)``.
     ///
     /// - Throws: ``PostlineError``: `offline`, `not_found`.
     public func mute(until end: Date? = nil) async throws(PostlineError) {
-        try await client.mute(conversationID, until: end)
+        try await currentClient().mute(conversationID, until: end)
     }
 
     /// Ends the mute of the conversation.
     ///
     /// - Throws: ``PostlineError``: `offline`, `not_found`.
-    public func unmute() async throws(PostlineError) { try await client.unmute(conversationID) }
+    public func unmute() async throws(PostlineError) { try await currentClient().unmute(conversationID) }
 }

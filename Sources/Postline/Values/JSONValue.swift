@@ -1,3 +1,5 @@
+import Foundation
+
 /// A JSON value, for the app's `preferences` and `data`, and the service's `attributes`.
 public enum JSONValue: Sendable, Hashable, Codable {
     /// `null`
@@ -76,4 +78,9 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Ex
 extension JSONValue {
     /// Returns an id as a string.
     static func id(_ id: Identifier<some Any>) -> JSONValue { .string(id.rawValue) }
+
+    /// Returns an email address as a string, without the blanks that keyboards add to it.
+    static func email(_ address: String) -> JSONValue {
+        .string(address.trimmingCharacters(in: .whitespacesAndNewlines))
+    }
 }

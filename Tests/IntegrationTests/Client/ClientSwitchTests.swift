@@ -7,6 +7,22 @@ import Testing
 @Suite("Switching users on a device")
 @MainActor
 struct ClientSwitchTests {
+    @Test("a chat of a signed-out account does nothing for the next one")
+    func endedChat() async throws {
+        try await withDevice { _, _, device in
+            try await device.signIn(.alice)
+            let old = try await device.client.loadedChat(with: .aliceBob)
+            try await device.client.signOut()
+            try await device.client.signIn(email: " \(Person.bob.email) ", password: "postline-dev")
+            try await device.waitUntilLive()
+            for call in [{ try await old.setDraft("x") }, { _ = try await old.send("x") }, { try await old.load() }] {
+                await #expect { try await call() } throws: { ($0 as? PostlineError)?.code == .signedOut }
+            }
+            let new = try await device.client.loadedChat(with: .aliceBob)
+            #expect(new !== old && new.draft.isEmpty && !new.contents.contains("x"))
+        }
+    }
+
     @Test("two users see only their own data and send only their own outbox", .covers("E7"))
     func twoUsers() async throws {
         try await withDevice { database, _, device in

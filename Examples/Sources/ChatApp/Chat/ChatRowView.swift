@@ -51,8 +51,8 @@ private struct GroupEventView: View {
     }
 
     private var sentence: String {
-        let sender = message.sender?.displayName ?? "Deleted user"
-        let users = message.event?.profiles.map { $0.displayName ?? "Deleted user" }.formatted(.list(type: .and)) ?? ""
+        let sender = message.sender.shownName
+        let users = message.event?.profiles.map { $0.shownName }.formatted(.list(type: .and)) ?? ""
         switch message.event?.kind {
         case .membersAdded?: return "\(sender) added \(users)"
         case .memberRemoved?: return "\(sender) removed \(users)"

@@ -61,7 +61,7 @@ struct ChatView: View {
             }
             .background(.bar)
         }
-        .navigationTitle(chat.conversation?.displayName ?? "Deleted user")
+        .navigationTitle(chat.conversation?.shownName ?? "")
         .toolbar {
             ToolbarItem(placement: .primaryAction) {
                 if chat.conversation?.kind == .group {

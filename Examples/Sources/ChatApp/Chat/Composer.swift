@@ -38,7 +38,7 @@ struct Composer: View {
             }
             HStack {
                 ForEach(mentions.suggestions(for: text)) { user in
-                    Button(user.displayName ?? "Deleted user") { text = Mentions.complete(text, by: user) }
+                    Button(user.shownName) { text = Mentions.complete(text, by: user) }
                         .font(.caption)
                 }
             }

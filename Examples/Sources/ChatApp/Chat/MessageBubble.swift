@@ -68,7 +68,7 @@ struct MessageBubble: View {
         }
     }
 
-    private var sender: String { message.sender?.displayName ?? "Deleted user" }
+    private var sender: String { message.sender.shownName }
 }
 
 struct MessageBubblePreviews: PreviewProvider {

@@ -23,12 +23,12 @@ struct QuoteView: View {
     }
 
     init(_ quote: Message.Quote) {
-        sender = quote.sender?.displayName ?? "Deleted user"
+        sender = quote.sender.shownName
         text = quote.content.map { $0.isEmpty ? "Picture" : $0 } ?? "Message deleted"
     }
 
     init(_ message: Message) {
-        sender = message.sender?.displayName ?? "Deleted user"
+        sender = message.sender.shownName
         text = message.content.map { $0.isEmpty ? "Picture" : $0 } ?? "Message deleted"
     }
 }

@@ -17,7 +17,7 @@ struct ConversationRow: View {
             AvatarView(client: client, user: conversation.otherUser, isGroup: conversation.kind == .group)
             VStack(alignment: .leading) {
                 HStack(alignment: .firstTextBaseline) {
-                    Text(conversation.displayName ?? "Deleted user").font(.headline).lineLimit(1)
+                    Text(conversation.shownName).font(.headline).lineLimit(1)
                     if conversation.isMuted {
                         Image(systemName: "bell.slash").font(.caption).accessibilityLabel("Muted")
                     }

@@ -26,7 +26,7 @@ struct UserRow: View {
         .accessibilityElement(children: .combine)
     }
 
-    private var name: String { user?.displayName ?? "Deleted user" }
+    private var name: String { user.shownName }
 }
 
 struct UserRowPreviews: PreviewProvider {

@@ -98,6 +98,15 @@ struct Calls {
         try await stream.finish()
     }
 
+    func changeGroup(of bob: User.ID, and carol: User.ID) async throws {
+        let group = try await client.createGroup("Trip", with: [bob])
+        try await client.addMembers([carol], to: group)
+        try await client.renameGroup(group, to: "Trip to Rome")
+        try await client.setRole(.admin, of: carol, in: group)
+        try await client.removeMember(bob, from: group)
+        try await client.leaveGroup(group)
+    }
+
     func shownConversations() -> [Conversation] {
         let shown = client.conversations.filter { !$0.isArchived }
         return shown.filter(\.isPinned) + shown.filter { !$0.isPinned }
