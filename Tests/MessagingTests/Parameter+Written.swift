@@ -75,7 +75,7 @@ extension TextRule {
 
     private static func written(_ exemptions: [Parameter.Exemption]) -> String {
         exemptions.map {
-            ", or none with \($0.parameter) " + $0.values.map { "\($0)" }.joined(separator: " or ")
+            ", or none with \($0.parameter) " + $0.values.map(\.text).joined(separator: " or ")
         }.joined()
     }
 }

@@ -768,7 +768,7 @@ export interface MethodParams {
   'messages.send': {
     /** A conversation of the caller. */
     conversation_id: string
-    /** The content, stored unchanged. Required and not empty unless "kind" is string("image") or string("video") or string("audio") or string("file") or string("custom"), or "is_streaming" is bool(true). */
+    /** The content, stored unchanged. Required and not empty unless "kind" is "image" or "video" or "audio" or "file" or "custom", or "is_streaming" is true. */
     content?: string | null
     /** The client's idempotency key of this message. */
     client_id?: string | null
@@ -932,7 +932,7 @@ export interface MethodParams {
   'messages.schedule': {
     /** A conversation of the caller. */
     conversation_id: string
-    /** The content, stored unchanged. Required and not empty unless "kind" is string("image") or string("video") or string("audio") or string("file") or string("custom"). */
+    /** The content, stored unchanged. Required and not empty unless "kind" is "image" or "video" or "audio" or "file" or "custom". */
     content?: string | null
     /** The client's idempotency key of this message. */
     client_id?: string | null

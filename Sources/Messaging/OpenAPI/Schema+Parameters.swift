@@ -29,7 +29,7 @@ extension Schema {
         let bound = parameter.type.boundInWords.map { " \($0)" } ?? ""
         let null = parameter.requirement == .clearable ? " Null clears it; if absent, it is unchanged." : ""
         let exemptions = parameter.exemptions.map {
-            "\"\($0.parameter)\" is " + $0.values.map { "\($0)" }.joined(separator: " or ")
+            "\"\($0.parameter)\" is " + $0.values.map(\.text).joined(separator: " or ")
         }
         let exception =
             exemptions.isEmpty ? "" : " Required and not empty unless \(exemptions.joined(separator: ", or "))."

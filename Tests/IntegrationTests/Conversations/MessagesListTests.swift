@@ -8,7 +8,7 @@ struct MessagesListTests {
     private func seqs(_ client: TestClient, _ params: (String, JSON)...) async throws -> [Int] {
         let members = [("conversation_id", JSON.string(Room.aliceBob))] + params
         let answer = try await client.call("messages.list", JSONObject(members.map { .init(name: $0.0, value: $0.1) }))
-        expectShape(answer, ["messages", "reactions"])
+        expectShape(answer, ["messages", "reactions", "pieces"])
         for message in answer["messages"]?.arrayValue ?? [] { expectMessage(message) }
         return (answer["messages"]?.arrayValue ?? []).compactMap { $0["seq"]?.integerValue }
     }
