@@ -835,24 +835,6 @@ export interface MethodParams {
     /** True for a text that messages.append continues and messages.finish ends. */
     is_streaming?: boolean | null
   }
-  /** Appends to a message of the caller that is streaming, and returns how many characters it has. A repeated call changes nothing. */
-  'messages.append': {
-    /** A conversation of the caller. */
-    conversation_id: string
-    /** The message's number in its conversation. */
-    seq: number
-    /** The number of characters before the piece: as many as the message has. */
-    start: number
-    /** The piece. */
-    content: string
-  }
-  /** Finishes a message of the caller that is streaming, and returns it. One that is finished stays as it is. */
-  'messages.finish': {
-    /** A conversation of the caller. */
-    conversation_id: string
-    /** The message's number in its conversation. */
-    seq: number
-  }
   /** Lists messages of a conversation, or the replies to one: the newest, or those before or after a number. */
   'messages.list': {
     /** A conversation of the caller. */
@@ -926,6 +908,24 @@ export interface MethodParams {
     /** A conversation of the caller. */
     conversation_id: string
     /** The number of the last message that was read, limited to the newest. */
+    seq: number
+  }
+  /** Appends to a message of the caller that is streaming, and returns how many characters it has. A repeated call changes nothing. */
+  'messages.append': {
+    /** A conversation of the caller. */
+    conversation_id: string
+    /** The message's number in its conversation. */
+    seq: number
+    /** The number of characters before the piece: as many as the message has. */
+    start: number
+    /** The piece. */
+    content: string
+  }
+  /** Finishes a message of the caller that is streaming, and returns it. One that is finished stays as it is. */
+  'messages.finish': {
+    /** A conversation of the caller. */
+    conversation_id: string
+    /** The message's number in its conversation. */
     seq: number
   }
   /** Schedules a message, which is sent at its time. With the client_id of an earlier one, returns that. */
@@ -1147,12 +1147,6 @@ export interface MethodResults {
   'conversations.typing': {
   }
   'messages.send': Message
-  'messages.append': {
-    conversation_id: string
-    seq: number
-    length: number
-  }
-  'messages.finish': Message
   'messages.list': {
     messages: Message[]
     reactions: Reactions[]
@@ -1177,6 +1171,12 @@ export interface MethodResults {
     unread_count: number
     unread_mentions: number
   }
+  'messages.append': {
+    conversation_id: string
+    seq: number
+    length: number
+  }
+  'messages.finish': Message
   'messages.schedule': ScheduledMessage
   'messages.scheduled': {
     scheduled: ScheduledMessage[]

@@ -2,8 +2,9 @@ import Postgres
 import WireProtocol
 
 extension Operation {
-    /// The methods `messages.*`.
-    static let messages = [send, append, finish, list, edit, delete, react, reactions, pin, markRead]
+    /// The methods `messages.*`. Generated clients name the params that two methods share after the first of them, so
+    /// a new method comes after.
+    static let messages = [send, list, edit, delete, react, reactions, pin, markRead, append, finish]
 
     static let send = Operation(
         "messages.send", .user, "Sends a message. With the client_id of an earlier message, returns that message.",
