@@ -500,6 +500,7 @@ grant execute on function
     app.end_nodes(), app.queue_pushes(), app.claim_pushes(integer, boolean), app.record_stored_media(uuid),
     app.claim_removals(integer), app.complete_removals(uuid[], text[]), app.acquire_lease(text, uuid, double precision),
     app.release_lease(text, uuid), app.move_messages(uuid, boolean), app.send_due(), app.finish_abandoned_stream(),
+    app.stream_text(uuid, bigint),
     app.record_push_results(uuid[], uuid[], bigint[], text[], text[], double precision[])
     to postline_feed;
 grant execute on function
@@ -526,9 +527,8 @@ grant execute on function
     app.start_stream(uuid, text, uuid, bigint, uuid[], boolean, jsonb), app.append_piece(uuid, bigint, bigint, text),
     app.finish_own_stream(uuid, bigint), app.has_streams(uuid),
     app.seen_pieces(uuid, bigint, bigint, pg_snapshot), app.streamed_since(pg_snapshot, uuid[]),
-    app.sync_pieces(pg_snapshot, uuid[], uuid[], integer, uuid, bigint, timestamptz, bigint),
     app.rare_changes_since(pg_snapshot, uuid[]),
-    app.sync_reactions(pg_snapshot, pg_snapshot, uuid[], uuid[], integer, uuid, bigint, timestamptz, bigint),
+    app.sync_details(text, pg_snapshot, pg_snapshot, uuid[], uuid[], integer, uuid, bigint, timestamptz, bigint),
     app.is_change(xid8, pg_snapshot, pg_snapshot), app.presence_visibility(), app.presence_visible_users(),
     app.changes_since(pg_snapshot, pg_snapshot), app.sync_position(text), app.step_members(),
     app.sync_conversation_ids(uuid, pg_snapshot, pg_snapshot), app.sync_step_end(uuid[], uuid),

@@ -2691,8 +2691,8 @@ begin
         end if;
         if section = 'pieces' then
             if entered <> '{}' or streamed <> '{}' then
-                page := app.sync_pieces(
-                    since, entered, streamed, per_conversation, after_id, after_seq, ending, page.room);
+                page := app.sync_details(
+                    section, since, until, entered, streamed, per_conversation, after_id, after_seq, ending, page.room);
                 pieces := page.objects;
                 exit view when page.next_position is not null;
             end if;
@@ -2702,8 +2702,9 @@ begin
 
         if section = 'reactions' then
             if entered <> '{}' or rare.reacted <> '{}' then
-                page := app.sync_reactions(
-                    since, until, entered, rare.reacted, per_conversation, after_id, after_seq, ending, page.room);
+                page := app.sync_details(
+                    section, since, until, entered, rare.reacted, per_conversation, after_id, after_seq, ending,
+                    page.room);
                 reactions := page.objects;
                 exit view when page.next_position is not null;
             end if;
@@ -3885,8 +3886,7 @@ begin
                                     and t.seq > greatest(m.last_read_seq, q.told_seq)
                                   order by t.seq desc limit 1000) y
                           where y.sender_id <> d.user_id and y.deleted_at is null
-                            and not exists (select from app.message_streams s
-                                             where s.conversation_id = q.conversation_id and s.seq = y.seq)
+                            and not app.is_streaming(q.conversation_id, y.seq)
                           order by y.seq desc limit 1)
                         union all
                         -- A mention breaks a mute. Those of the user and of everyone are read apart, in their order.
@@ -3897,8 +3897,7 @@ begin
                                  where x.muted_until > pg_catalog.now()
                                    and y.conversation_id = q.conversation_id and y.user_id = u.id and y.seq <= q.seq
                                    and y.seq > greatest(m.last_read_seq, q.told_seq)
-                                   and not exists (select from app.message_streams s
-                                                    where s.conversation_id = q.conversation_id and s.seq = y.seq)
+                                   and not app.is_streaming(q.conversation_id, y.seq)
                                  order by y.seq desc limit 1) y) w
                   join public.messages t on t.conversation_id = q.conversation_id and t.seq = w.seq
                  where t.sender_id <> d.user_id and t.deleted_at is null
@@ -8920,6 +8919,54 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.sync_details(section text, since pg_snapshot, until pg_snapshot, entered uuid[], changed uuid[], per_conversation integer, after_id uuid, after_seq bigint, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    most constant bigint := 9223372036854775807;
+    found_objects text[] := '{}';
+    room_id uuid;
+    part record;
+begin
+    foreach room_id in array array(
+        select a.id from unnest(entered || changed) as a (id)
+         where (after_id is null or a.id >= after_id) and (section <> 'pieces' or app.has_streams(a.id))
+         group by a.id order by a.id)
+    loop
+        for part in
+            select o.seq, o.object
+              from public.conversations c
+             cross join lateral (
+                    select greatest(case when c.id = any (entered) then c.last_seq - per_conversation else 0 end,
+                                    case when c.id = after_id then after_seq else 0 end) as low,
+                           case when c.id = any (entered) then null else sync_details.since end as since) b
+             cross join lateral (
+                    -- A condition without columns is checked once, before either is called.
+                    select r.seq, r.object from app.seen_reactions(c.id, b.low, most, b.since, until) r
+                     where section = 'reactions'
+                    union all
+                    select p.seq, p.object from app.seen_pieces(c.id, b.low, most, b.since) p
+                     where section = 'pieces') o
+             where c.id = room_id
+             order by o.seq
+        loop
+            found_objects := found_objects || part.object;
+            room := room - pg_catalog.octet_length(part.object);
+            if room < 0 then
+                exit;
+            end if;
+        end loop;
+        if room < 0 or pg_catalog.clock_timestamp() > ending then
+            next_position := section || ':' || room_id || ':'
+                || case when room < 0 then part.seq else 999999999999999999 end;
+            exit;
+        end if;
+    end loop;
+    objects := nullif(pg_catalog.array_to_string(found_objects, ','), '');
+end
+$$;
+
 CREATE FUNCTION app.sync_left(me uuid, since pg_snapshot, until pg_snapshot, after_id uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) RETURNS record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -9106,46 +9153,6 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.sync_pieces(since pg_snapshot, entered uuid[], streamed uuid[], per_conversation integer, after_id uuid, after_seq bigint, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) RETURNS record
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-    found_objects text[] := '{}';
-    room_id uuid;
-    part record;
-begin
-    foreach room_id in array array(
-        select a.id from unnest(entered || streamed) as a (id)
-         where (after_id is null or a.id >= after_id) and app.has_streams(a.id) group by a.id order by a.id)
-    loop
-        for part in
-            select p.seq, p.object
-              from public.conversations c
-             cross join lateral app.seen_pieces(
-                    c.id,
-                    greatest(case when c.id = any (entered) then c.last_seq - per_conversation else 0 end,
-                             case when c.id = after_id then after_seq else 0 end),
-                    9223372036854775807, case when c.id = any (entered) then null else since end) p
-             where c.id = room_id
-             order by p.seq
-        loop
-            found_objects := found_objects || part.object;
-            room := room - pg_catalog.octet_length(part.object);
-            if room < 0 then
-                exit;
-            end if;
-        end loop;
-        if room < 0 or pg_catalog.clock_timestamp() > ending then
-            next_position := 'pieces:' || room_id || ':'
-                || case when room < 0 then part.seq else 999999999999999999 end;
-            exit;
-        end if;
-    end loop;
-    objects := nullif(pg_catalog.array_to_string(found_objects, ','), '');
-end
-$$;
-
 CREATE FUNCTION app.sync_position("position" text, OUT section text, OUT after_id uuid, OUT after_seq bigint, OUT after_user uuid) RETURNS record
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -9272,46 +9279,6 @@ begin
             exit;
         end if;
         after_id := last_id;
-    end loop;
-    objects := nullif(pg_catalog.array_to_string(found_objects, ','), '');
-end
-$$;
-
-CREATE FUNCTION app.sync_reactions(since pg_snapshot, until pg_snapshot, entered uuid[], reacted uuid[], per_conversation integer, after_id uuid, after_seq bigint, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) RETURNS record
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-    found_objects text[] := '{}';
-    room_id uuid;
-    part record;
-begin
-    foreach room_id in array array(
-        select a.id from unnest(entered || reacted) as a (id)
-         where after_id is null or a.id >= after_id group by a.id order by a.id)
-    loop
-        for part in
-            select r.seq, r.object
-              from public.conversations c
-             cross join lateral app.seen_reactions(
-                    c.id,
-                    greatest(case when c.id = any (entered) then c.last_seq - per_conversation else 0 end,
-                             case when c.id = after_id then after_seq else 0 end),
-                    9223372036854775807, case when c.id = any (entered) then null else since end, until) r
-             where c.id = room_id
-             order by r.seq
-        loop
-            found_objects := found_objects || part.object;
-            room := room - pg_catalog.octet_length(part.object);
-            if room < 0 then
-                exit;
-            end if;
-        end loop;
-        if room < 0 or pg_catalog.clock_timestamp() > ending then
-            next_position := 'reactions:' || room_id || ':'
-                || case when room < 0 then part.seq else 999999999999999999 end;
-            exit;
-        end if;
     end loop;
     objects := nullif(pg_catalog.array_to_string(found_objects, ','), '');
 end
@@ -11237,13 +11204,11 @@ begin
      order by r.conversation_id, r.seq;
     return query
     select 'opening_piece', null::text, s.conversation_id, null::uuid, s.seq, null::uuid[],
-           app.piece_object(s.conversation_id, s.seq, 0, p.content), null::text, null::bigint[]
+           app.piece_object(s.conversation_id, s.seq, 0, app.stream_text(s.conversation_id, s.seq)), null::text,
+           null::bigint[]
       from unnest(entered) as e (id)
       join public.conversations c on c.id = e.id
       join app.message_streams s on s.conversation_id = c.id and s.seq > c.last_seq - 100
-     cross join lateral (
-            select pg_catalog.string_agg(p.content, '' order by p.start) as content from public.message_pieces p
-             where p.conversation_id = s.conversation_id and p.seq = s.seq) p
      where is_opened
      order by s.conversation_id, s.seq;
 end
@@ -13900,6 +13865,7 @@ GRANT ALL ON FUNCTION app.stored_form(kind text, INOUT content text, INOUT attac
 REVOKE ALL ON FUNCTION app.stored_url(value text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.stream_text(conversation_id uuid, seq bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.stream_text(conversation_id uuid, seq bigint) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.stream_timeout() FROM PUBLIC;
 
@@ -13915,6 +13881,9 @@ GRANT ALL ON FUNCTION app.sync_conversations(me uuid, until pg_snapshot, given u
 REVOKE ALL ON FUNCTION app.sync_delivered(me uuid, since pg_snapshot, until pg_snapshot, delivered uuid[], given uuid[], after_id uuid, after_user uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.sync_delivered(me uuid, since pg_snapshot, until pg_snapshot, delivered uuid[], given uuid[], after_id uuid, after_user uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.sync_details(section text, since pg_snapshot, until pg_snapshot, entered uuid[], changed uuid[], per_conversation integer, after_id uuid, after_seq bigint, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.sync_details(section text, since pg_snapshot, until pg_snapshot, entered uuid[], changed uuid[], per_conversation integer, after_id uuid, after_seq bigint, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.sync_left(me uuid, since pg_snapshot, until pg_snapshot, after_id uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.sync_left(me uuid, since pg_snapshot, until pg_snapshot, after_id uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) TO authenticated;
 
@@ -13927,9 +13896,6 @@ GRANT ALL ON FUNCTION app.sync_me(me uuid, since pg_snapshot, until pg_snapshot)
 REVOKE ALL ON FUNCTION app.sync_messages(since pg_snapshot, until pg_snapshot, entered uuid[], active uuid[], per_conversation integer, after_id uuid, after_seq bigint, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT limited_ids text, OUT next_position text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.sync_messages(since pg_snapshot, until pg_snapshot, entered uuid[], active uuid[], per_conversation integer, after_id uuid, after_seq bigint, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT limited_ids text, OUT next_position text) TO authenticated;
 
-REVOKE ALL ON FUNCTION app.sync_pieces(since pg_snapshot, entered uuid[], streamed uuid[], per_conversation integer, after_id uuid, after_seq bigint, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.sync_pieces(since pg_snapshot, entered uuid[], streamed uuid[], per_conversation integer, after_id uuid, after_seq bigint, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) TO authenticated;
-
 REVOKE ALL ON FUNCTION app.sync_position("position" text, OUT section text, OUT after_id uuid, OUT after_seq bigint, OUT after_user uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.sync_position("position" text, OUT section text, OUT after_id uuid, OUT after_seq bigint, OUT after_user uuid) TO authenticated;
 
@@ -13938,9 +13904,6 @@ GRANT ALL ON FUNCTION app.sync_presence(me uuid, since pg_snapshot, until pg_sna
 
 REVOKE ALL ON FUNCTION app.sync_profiles(me uuid, since pg_snapshot, until pg_snapshot, mine uuid[], entered uuid[], after_id uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.sync_profiles(me uuid, since pg_snapshot, until pg_snapshot, mine uuid[], entered uuid[], after_id uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) TO authenticated;
-
-REVOKE ALL ON FUNCTION app.sync_reactions(since pg_snapshot, until pg_snapshot, entered uuid[], reacted uuid[], per_conversation integer, after_id uuid, after_seq bigint, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.sync_reactions(since pg_snapshot, until pg_snapshot, entered uuid[], reacted uuid[], per_conversation integer, after_id uuid, after_seq bigint, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.sync_reads(since pg_snapshot, until pg_snapshot, mine uuid[], given uuid[], after_id uuid, after_user uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.sync_reads(since pg_snapshot, until pg_snapshot, mine uuid[], given uuid[], after_id uuid, after_user uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) TO authenticated;

@@ -170,8 +170,8 @@ begin
         end if;
         if section = 'pieces' then
             if entered <> '{}' or streamed <> '{}' then
-                page := app.sync_pieces(
-                    since, entered, streamed, per_conversation, after_id, after_seq, ending, page.room);
+                page := app.sync_details(
+                    section, since, until, entered, streamed, per_conversation, after_id, after_seq, ending, page.room);
                 pieces := page.objects;
                 exit view when page.next_position is not null;
             end if;
@@ -181,8 +181,9 @@ begin
 
         if section = 'reactions' then
             if entered <> '{}' or rare.reacted <> '{}' then
-                page := app.sync_reactions(
-                    since, until, entered, rare.reacted, per_conversation, after_id, after_seq, ending, page.room);
+                page := app.sync_details(
+                    section, since, until, entered, rare.reacted, per_conversation, after_id, after_seq, ending,
+                    page.room);
                 reactions := page.objects;
                 exit view when page.next_position is not null;
             end if;

@@ -251,8 +251,7 @@ begin
                                     and t.seq > greatest(m.last_read_seq, q.told_seq)
                                   order by t.seq desc limit 1000) y
                           where y.sender_id <> d.user_id and y.deleted_at is null
-                            and not exists (select from app.message_streams s
-                                             where s.conversation_id = q.conversation_id and s.seq = y.seq)
+                            and not app.is_streaming(q.conversation_id, y.seq)
                           order by y.seq desc limit 1)
                         union all
                         -- A mention breaks a mute. Those of the user and of everyone are read apart, in their order.
@@ -263,8 +262,7 @@ begin
                                  where x.muted_until > pg_catalog.now()
                                    and y.conversation_id = q.conversation_id and y.user_id = u.id and y.seq <= q.seq
                                    and y.seq > greatest(m.last_read_seq, q.told_seq)
-                                   and not exists (select from app.message_streams s
-                                                    where s.conversation_id = q.conversation_id and s.seq = y.seq)
+                                   and not app.is_streaming(q.conversation_id, y.seq)
                                  order by y.seq desc limit 1) y) w
                   join public.messages t on t.conversation_id = q.conversation_id and t.seq = w.seq
                  where t.sender_id <> d.user_id and t.deleted_at is null

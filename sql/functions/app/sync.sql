@@ -17,6 +17,9 @@ drop function if exists app.sync_conversations(uuid, pg_snapshot, uuid[], uuid, 
 drop function if exists app.sync_messages(
     pg_snapshot, pg_snapshot, uuid[], uuid[], integer, uuid, bigint, bigint);
 drop function if exists app.sync_reads(pg_snapshot, pg_snapshot, uuid[], uuid[], uuid, uuid, bigint);
+drop function if exists app.sync_reactions(
+    pg_snapshot, pg_snapshot, uuid[], uuid[], integer, uuid, bigint, timestamptz, bigint);
+drop function if exists app.sync_pieces(pg_snapshot, uuid[], uuid[], integer, uuid, bigint, timestamptz, bigint);
 
 -- Returns one of the conversations `mine` for each of the users who is in one of them, in a view that ends with
 -- `until`, or who was and wrote in it. Null if the users have too many memberships: 65,536 are read in 30 ms.
@@ -605,31 +608,42 @@ $$;
 -- Functions of an earlier version.
 drop function if exists app.conversations_with_reactions(pg_snapshot, uuid[]);
 
--- Returns the texts in the view of the messages that grow, by conversation and seq, each as one piece. `after_id` and
--- `after_seq` are null for the first page.
-create or replace function app.sync_pieces(
-    since pg_snapshot, entered uuid[], streamed uuid[], per_conversation integer, after_id uuid, after_seq bigint,
-    ending timestamptz, inout room bigint, out objects text, out next_position text)
+-- Returns the objects in the view that belong to messages, by conversation and seq: of the conversations `entered`
+-- those of the newest messages, of `changed` those that have changed. `section` is
+--
+--   pieces      the texts of messages that grow, each as one piece
+--   reactions   the reactions to messages
+create or replace function app.sync_details(
+    section text, since pg_snapshot, until pg_snapshot, entered uuid[], changed uuid[], per_conversation integer,
+    after_id uuid, after_seq bigint, ending timestamptz, inout room bigint, out objects text, out next_position text)
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
+    most constant bigint := 9223372036854775807;
     found_objects text[] := '{}';
     room_id uuid;
     part record;
 begin
     foreach room_id in array array(
-        select a.id from unnest(entered || streamed) as a (id)
-         where (after_id is null or a.id >= after_id) and app.has_streams(a.id) group by a.id order by a.id)
+        select a.id from unnest(entered || changed) as a (id)
+         where (after_id is null or a.id >= after_id) and (section <> 'pieces' or app.has_streams(a.id))
+         group by a.id order by a.id)
     loop
         for part in
-            select p.seq, p.object
+            select o.seq, o.object
               from public.conversations c
-             cross join lateral app.seen_pieces(
-                    c.id,
-                    greatest(case when c.id = any (entered) then c.last_seq - per_conversation else 0 end,
-                             case when c.id = after_id then after_seq else 0 end),
-                    9223372036854775807, case when c.id = any (entered) then null else since end) p
+             cross join lateral (
+                    select greatest(case when c.id = any (entered) then c.last_seq - per_conversation else 0 end,
+                                    case when c.id = after_id then after_seq else 0 end) as low,
+                           case when c.id = any (entered) then null else sync_details.since end as since) b
+             cross join lateral (
+                    -- A condition without columns is checked once, before either is called.
+                    select r.seq, r.object from app.seen_reactions(c.id, b.low, most, b.since, until) r
+                     where section = 'reactions'
+                    union all
+                    select p.seq, p.object from app.seen_pieces(c.id, b.low, most, b.since) p
+                     where section = 'pieces') o
              where c.id = room_id
-             order by p.seq
+             order by o.seq
         loop
             found_objects := found_objects || part.object;
             room := room - pg_catalog.octet_length(part.object);
@@ -638,49 +652,7 @@ begin
             end if;
         end loop;
         if room < 0 or pg_catalog.clock_timestamp() > ending then
-            next_position := 'pieces:' || room_id || ':'
-                || case when room < 0 then part.seq else 999999999999999999 end;
-            exit;
-        end if;
-    end loop;
-    objects := nullif(pg_catalog.array_to_string(found_objects, ','), '');
-end
-$$;
-
--- Returns the reactions in the view, by conversation and seq: of the conversations `entered` those to the newest
--- messages, of `reacted` those that have changed.
-create or replace function app.sync_reactions(
-    since pg_snapshot, until pg_snapshot, entered uuid[], reacted uuid[], per_conversation integer, after_id uuid,
-    after_seq bigint, ending timestamptz, inout room bigint, out objects text, out next_position text)
-language plpgsql stable set search_path = pg_catalog, pg_temp as $$
-declare
-    found_objects text[] := '{}';
-    room_id uuid;
-    part record;
-begin
-    foreach room_id in array array(
-        select a.id from unnest(entered || reacted) as a (id)
-         where after_id is null or a.id >= after_id group by a.id order by a.id)
-    loop
-        for part in
-            select r.seq, r.object
-              from public.conversations c
-             cross join lateral app.seen_reactions(
-                    c.id,
-                    greatest(case when c.id = any (entered) then c.last_seq - per_conversation else 0 end,
-                             case when c.id = after_id then after_seq else 0 end),
-                    9223372036854775807, case when c.id = any (entered) then null else since end, until) r
-             where c.id = room_id
-             order by r.seq
-        loop
-            found_objects := found_objects || part.object;
-            room := room - pg_catalog.octet_length(part.object);
-            if room < 0 then
-                exit;
-            end if;
-        end loop;
-        if room < 0 or pg_catalog.clock_timestamp() > ending then
-            next_position := 'reactions:' || room_id || ':'
+            next_position := section || ':' || room_id || ':'
                 || case when room < 0 then part.seq else 999999999999999999 end;
             exit;
         end if;

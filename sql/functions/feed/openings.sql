@@ -57,13 +57,11 @@ begin
      order by r.conversation_id, r.seq;
     return query
     select 'opening_piece', null::text, s.conversation_id, null::uuid, s.seq, null::uuid[],
-           app.piece_object(s.conversation_id, s.seq, 0, p.content), null::text, null::bigint[]
+           app.piece_object(s.conversation_id, s.seq, 0, app.stream_text(s.conversation_id, s.seq)), null::text,
+           null::bigint[]
       from unnest(entered) as e (id)
       join public.conversations c on c.id = e.id
       join app.message_streams s on s.conversation_id = c.id and s.seq > c.last_seq - 100
-     cross join lateral (
-            select pg_catalog.string_agg(p.content, '' order by p.start) as content from public.message_pieces p
-             where p.conversation_id = s.conversation_id and p.seq = s.seq) p
      where is_opened
      order by s.conversation_id, s.seq;
 end
