@@ -105,11 +105,13 @@ package struct RateLimits: Sendable {
     /// do not all run at once.
     ///
     /// - Parameter canWait: false to reject instead of delaying.
+    /// - Returns: True if the request was delayed. Many delays may end at the same moment.
     /// - Throws: `rate_limited`; `timeout` if the task is cancelled during the delay.
+    @discardableResult
     package func admitRequest(
         of user: ID?, at address: AddressKey, bytes: Int = 0, canWait: Bool = true
-    ) async throws(ProtocolError) {
-        guard let wait = reserveRequests(1 + bytes / Self.bytesPerRequest, of: user, at: address) else { return }
+    ) async throws(ProtocolError) -> Bool {
+        guard let wait = reserveRequests(1 + bytes / Self.bytesPerRequest, of: user, at: address) else { return false }
         if canWait {
             delays.increment()
             do {
@@ -122,6 +124,7 @@ package struct RateLimits: Sendable {
             counters[.requests]?.increment()
             throw .rateLimited("Too many of your requests wait.", retryAfter: wait)
         }
+        return true
     }
 
     /// Counts more requests of a user, or of an address, without delaying them.

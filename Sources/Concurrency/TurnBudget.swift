@@ -86,6 +86,16 @@ package final class TurnBudget {
         pause()
     }
 
+    /// Resumes the caller now, or in a later turn if this turn's budget is spent.
+    package func resume(
+        _ caller: CheckedContinuation<Void, Never>, cost: Int = 1, of client: @autoclosure () -> AddressKey
+    ) {
+        begin(cost: cost, of: client()) {
+            caller.resume()
+            return true
+        }
+    }
+
     /// Removes the first work of the next address, which is then served last.
     private func popFirst() -> Work? {
         guard let client = turns.popFirst(), let work = waiting[client]?.popFirst() else { return nil }

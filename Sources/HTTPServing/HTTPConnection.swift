@@ -302,10 +302,7 @@ extension HTTPConnection {
                     head, bytes: bytes, from: peerAddress, canWait: !connection.value.hasInputEnded)
                 // After the delay: many may end at one moment.
                 await withSuspension { caller in
-                    TurnBudget.of(eventLoop).begin(cost: 1 + bytes / 4_096, of: AddressKey(peerAddress)) {
-                        caller.resume()
-                        return true
-                    }
+                    TurnBudget.of(eventLoop).resume(caller, cost: 1 + bytes / 4_096, of: AddressKey(peerAddress))
                     return .suspend
                 }
                 connection.value.isAwaitingAdmission = false

@@ -69,7 +69,8 @@ actor ConnectionSession: LineSession {
         return answer
     }
 
-    func admitRequest(bytes: Int, canWait: Bool) async throws(ProtocolError) {
+    @discardableResult
+    func admitRequest(bytes: Int, canWait: Bool) async throws(ProtocolError) -> Bool {
         try await limits.admitRequest(of: userID, at: addressKey, bytes: bytes, canWait: canWait)
     }
 

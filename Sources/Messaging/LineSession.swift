@@ -103,8 +103,10 @@ package protocol LineSession: Sendable {
     /// request needs no more memory than its bytes.
     ///
     /// - Parameter canWait: false to throw `rate_limited` instead of waiting.
+    /// - Returns: True if the request has waited.
     /// - Throws: `rate_limited`; `timeout` if the task is cancelled while it waits.
-    func admitRequest(bytes: Int, canWait: Bool) async throws(ProtocolError)
+    @discardableResult
+    func admitRequest(bytes: Int, canWait: Bool) async throws(ProtocolError) -> Bool
 
     /// Counts more requests, which came with an admitted one. Later requests wait for them.
     func countRequests(_ count: Int) async

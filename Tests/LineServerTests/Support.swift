@@ -50,8 +50,8 @@ final class StubSession: LineSession {
     /// Succeeds when a request waits, if all exceed the limits.
     let waits = AsyncPromise<Void>()
 
-    func admitRequest(bytes: Int, canWait: Bool) async throws(ProtocolError) {
-        guard exceedsLimits else { return }
+    func admitRequest(bytes: Int, canWait: Bool) async throws(ProtocolError) -> Bool {
+        guard exceedsLimits else { return false }
         if !canWait { throw .timeout }
         waits.succeed(())
         let (never, _) = AsyncStream.makeStream(of: Never.self)

@@ -272,10 +272,7 @@ extension ConnectionHandler {
                 return !self.state.isClosed
             }
         case .resumeBatch:
-            loop.turnBudget.begin(of: addressKey) { [batch] in
-                batch?.resume()
-                return true
-            }
+            if let batch { loop.turnBudget.resume(batch, of: addressKey) }
             batch = nil
         case .timeOutRequest: timeOutRequest()
         case .read: context?.read()
@@ -378,10 +375,7 @@ extension ConnectionHandler {
 
     /// Resumes the caller in this turn of the event loop, or in a later one if this turn's budget is spent.
     func awaitTurn(of event: LineFramer.Event, _ caller: CheckedContinuation<Void, Never>) {
-        loop.turnBudget.begin(cost: event.turnCost, of: addressKey) {
-            caller.resume()
-            return true
-        }
+        loop.turnBudget.resume(caller, cost: event.turnCost, of: addressKey)
     }
 
     /// Joins up to `most` sends that wait behind the current line to it.

@@ -25,11 +25,10 @@ struct LineTask: Sendable {
             connection.value.isAwaitingAdmission = true
             defer { connection.value.isAwaitingAdmission = false }
             // A client that has closed its side may be gone, and its lines must not be kept for seconds.
-            let start = NIODeadline.now()
-            try await session.admitRequest(
+            let isDelayed = try await session.admitRequest(
                 bytes: line.readableBytes, canWait: !connection.value.state.hasInputEnded)
-            if NIODeadline.now() - start > .milliseconds(1) {
-                // It was delayed, and many delays may end at this moment.
+            if isDelayed {
+                // Many delays may end at this moment.
                 await withSuspension { caller in
                     connection.value.awaitTurn(of: .line(line), caller)
                     return .suspend
