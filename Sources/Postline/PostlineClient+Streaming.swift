@@ -19,10 +19,7 @@ extension PostlineClient {
         in conversationID: Conversation.ID, _ content: String = "", details: MessageDetails = MessageDetails()
     ) async throws(PostlineError) -> MessageStream {
         let engine = try currentEngine()
-        try MessageDetails.check(content, mayBeEmpty: true)
-        var params = try details.params()
-        params["conversation_id"] = .id(conversationID)
-        params["content"] = .string(content)
+        var params = try details.params(content, in: conversationID, attachments: [], mayBeEmpty: true)
         params["is_streaming"] = true
         let message = try await engine.call("messages.send", params, as: WireMessage.self)
         var changes = Changes()

@@ -373,7 +373,6 @@ class ThreadTests(ConsoleCase):
         bob.one(".reaction.own")
         self.assertEqual(small(".thread"), [])
 
-
     # Streams
 
     def call(self, user, function, text, text_so_far=""):

@@ -44,13 +44,16 @@ public struct MessageDetails: Sendable, Hashable {
     }
     /// The params of `messages.send`, without a client id.
     ///
-    /// - Parameter attachments: The attachments. Those that are not uploaded have neither an id nor a URL.
+    /// - Parameters:
+    ///   - attachments: The attachments. Those that are not uploaded have neither an id nor a URL.
+    ///   - mayBeEmpty: True for a text that pieces follow.
     /// - Throws: ``PostlineError``: `not_sent` if the server does not have the message to answer yet; `invalid_params`
     ///   for a text that is too long, or an empty one without attachments, and for more than 10 attachments.
     func params(
-        _ content: String, in conversationID: Conversation.ID, attachments: [Message.Attachment]
+        _ content: String, in conversationID: Conversation.ID, attachments: [Message.Attachment],
+        mayBeEmpty: Bool = false
     ) throws(PostlineError) -> [String: JSONValue] {
-        try Self.check(content, mayBeEmpty: isCustom || !attachments.isEmpty)
+        try Self.check(content, mayBeEmpty: mayBeEmpty || isCustom || !attachments.isEmpty)
         var params = try params()
         params["conversation_id"] = .id(conversationID)
         guard let first = attachments.first else {

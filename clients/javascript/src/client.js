@@ -148,9 +148,7 @@ export class PostlineClient {
    *
    * @param {() => void} listener
    */
-  subscribe(listener) {
-    return this.#listeners.add(listener)
-  }
+  subscribe(listener) { return this.#listeners.add(listener) }
 
   /**
    * Calls a listener with each message that is new to the user, also with those from the time without a connection, and
@@ -158,9 +156,7 @@ export class PostlineClient {
    *
    * @param {(message: import('../types').Message) => void} listener
    */
-  onMessage(listener) {
-    return this.#messageListeners.add(listener)
-  }
+  onMessage(listener) { return this.#messageListeners.add(listener) }
 
   /**
    * Returns the chat of a conversation. The same conversation has the same object.

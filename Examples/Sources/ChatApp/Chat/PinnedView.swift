@@ -31,8 +31,8 @@ struct PinnedView: View {
     }
 
     private func text(of seq: Int) -> String {
-        let message = (chat.messages + [older].compactMap(\.self)).first { $0.seq == seq }
-        guard let content = message?.content, !content.isEmpty else { return "Pinned message" }
+        let message = chat.messages.first { $0.seq == seq } ?? older
+        guard message?.seq == seq, let content = message?.content, !content.isEmpty else { return "Pinned message" }
         return content
     }
 }
