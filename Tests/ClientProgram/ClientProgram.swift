@@ -222,7 +222,8 @@ struct ClientProgram {
                     ]
                 }),
             "content": .optional(message.content), "deleted": .bool(message.deletedAt != nil),
-            "edited": .bool(message.editedAt != nil), "delivery": .string(delivery),
+            "edited": .bool(message.editedAt != nil), "streaming": .bool(message.isStreaming),
+            "delivery": .string(delivery),
             "reply_to": message.replyTo.map { ["seq": .integer($0.seq), "content": .optional($0.content)] } ?? .null,
             "mentions": .array(message.mentions.sorted().map { .string($0.rawValue) }),
             "mentions_everyone": .bool(message.mentionsEveryone),

@@ -51,7 +51,9 @@ extension ClientProcess {
                     from conversation_members o join user_profiles p on p.id = o.user_id
                     where o.conversation_id = c.id),
                 'messages', (select coalesce(jsonb_agg(jsonb_build_object(
-                    'seq', x.seq, 'sender', x.sender_id, 'kind', x.kind, 'content', x.content,
+                    'seq', x.seq, 'sender', x.sender_id, 'kind', x.kind,
+                    'streaming', app.is_streaming(x.conversation_id, x.seq),
+                    'content', coalesce(app.stream_text(x.conversation_id, x.seq), x.content),
                     'attachments', (select coalesce(jsonb_agg(jsonb_build_object(
                             'name', a.value -> 'name', 'mime_type', a.value -> 'mime_type',
                             'bytes', a.value -> 'bytes', 'duration_ms', a.value -> 'duration_ms') order by a.place), '[]')

@@ -112,6 +112,21 @@ struct Calls {
         return shown.filter(\.isPinned) + shown.filter { !$0.isPinned }
     }
 
+    func printReactions(to message: Message) async throws {
+        var page = try await client.reactions(to: message)
+        var reactions = page.reactions
+        while let next = page.next {
+            page = try await client.reactions(to: message, after: next)
+            reactions += page.reactions
+        }
+        for reaction in reactions { print(reaction.emoji, reaction.userID, reaction.createdAt) }
+    }
+
+    func endAccount(_ password: String, _ newPassword: String) async throws {
+        try await client.changePassword(from: password, to: newPassword)
+        try await client.deleteAccount(password: newPassword)
+    }
+
     func thread(of message: Message) async throws -> [Message] {
         var replies = try await client.replies(to: message)
         while let first = replies.first {

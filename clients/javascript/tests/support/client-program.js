@@ -158,6 +158,7 @@ function message({ seq, sender_id, content, deleted_at, edited_at, delivery, rea
   return {
     seq, sender: sender_id, kind, content,
     attachments: attachments.map(attachment), deleted: deleted_at !== null, edited: edited_at !== null,
+    streaming: shown.is_streaming === true,
     delivery: delivery === 'queued' ? 'pending' : delivery,
     reply_to: reply_to && { seq: reply_to.seq, content: reply_to.content }, mentions: mentions.toSorted(),
     mentions_everyone, data,
