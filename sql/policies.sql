@@ -40,7 +40,7 @@ grant usage on schema feed to postline_feed;
 revoke all on public.built_in_avatars, public.user_profiles, public.user_private, public.username_history,
     public.conversations, public.conversation_members, public.messages, public.presence, public.conversation_mutes,
     public.message_mentions, public.message_reactions, public.reaction_counts, public.delivered_marks, public.media,
-    public.scheduled_messages, public.message_pieces
+    public.scheduled_messages, public.message_pieces, public.blocks
     from public, anon, authenticated, service_role, postline_feed, postline_accounts, postline_sender;
 revoke all on all tables in schema app, rest, admin
     from public, anon, authenticated, service_role, postline_feed, postline_accounts, postline_sender;
@@ -64,6 +64,7 @@ alter table public.message_reactions enable row level security;
 alter table public.reaction_counts enable row level security;
 alter table public.delivered_marks enable row level security;
 alter table public.message_pieces enable row level security;
+alter table public.blocks enable row level security;
 alter table public.media enable row level security;
 alter table app.message_streams enable row level security;
 alter table app.media_removals enable row level security;
@@ -97,7 +98,7 @@ alter table if exists app.migrations enable row level security;
 -- Trusted backends.
 grant all on public.built_in_avatars, public.user_profiles, public.user_private, public.username_history,
     public.conversations, public.conversation_members, public.messages, public.conversation_mutes, public.media,
-    public.message_reactions, public.scheduled_messages
+    public.message_reactions, public.scheduled_messages, public.blocks
     to service_role;
 grant select on app.former_members, public.presence, public.message_mentions, public.reaction_counts,
     public.delivered_marks, public.message_pieces
@@ -133,6 +134,8 @@ drop policy if exists service_all on public.conversation_mutes;
 create policy service_all on public.conversation_mutes to service_role using (true) with check (true);
 drop policy if exists service_all on public.scheduled_messages;
 create policy service_all on public.scheduled_messages to service_role using (true) with check (true);
+drop policy if exists service_all on public.blocks;
+create policy service_all on public.blocks to service_role using (true) with check (true);
 drop policy if exists service_select on app.former_members;
 create policy service_select on app.former_members for select to service_role using (true);
 drop policy if exists service_select on public.presence;
@@ -220,7 +223,7 @@ create policy group_delete on public.conversation_members for delete to authenti
     using (user_id = (select auth.uid()) and conversation_id in (select app.my_groups())
            or role = 'member' and conversation_id in (select app.my_groups('{owner,admin}'))
            or conversation_id in (select app.my_groups('{owner}')));
-grant select (conversation_id, user_id, is_deleted) on public.conversation_members to postline_sender;
+grant select (conversation_id, user_id, is_deleted, is_blocked) on public.conversation_members to postline_sender;
 drop policy if exists sender_select on public.conversation_members;
 create policy sender_select on public.conversation_members for select to postline_sender using (true);
 drop policy if exists feed_select on public.conversation_members;
@@ -262,7 +265,7 @@ drop policy if exists sender_insert on public.messages;
 create policy sender_insert on public.messages for insert to postline_sender
     with check (exists (select from public.conversation_members m
                          where m.conversation_id = messages.conversation_id and m.user_id = messages.sender_id
-                           and not m.is_deleted));
+                           and not m.is_deleted and not m.is_blocked));
 drop policy if exists feed_select on public.messages;
 create policy feed_select on public.messages for select to postline_feed using (true);
 
@@ -323,6 +326,16 @@ create policy visible_select on public.presence for select to authenticated
     using (user_id = (select auth.uid()) or user_id in (select app.presence_visible_users()));
 drop policy if exists feed_select on public.presence;
 create policy feed_select on public.presence for select to postline_feed using (true);
+
+-- blocks: the blocker's own. Nobody learns who blocks it.
+grant select, insert (blocker_id, blocked_id), delete on public.blocks to authenticated;
+drop policy if exists own_select on public.blocks;
+create policy own_select on public.blocks for select to authenticated using (blocker_id = (select auth.uid()));
+drop policy if exists own_insert on public.blocks;
+create policy own_insert on public.blocks for insert to authenticated
+    with check (blocker_id = (select auth.uid()));
+drop policy if exists own_delete on public.blocks;
+create policy own_delete on public.blocks for delete to authenticated using (blocker_id = (select auth.uid()));
 
 -- conversation_mutes: a member's own, of its conversations. A null ends a mute: the feed would not see a deleted row.
 grant select on public.conversation_mutes to authenticated, postline_feed;
@@ -400,7 +413,7 @@ grant insert (
 -- Operations.
 grant execute on function
     api.add_members(uuid, uuid[], boolean), api.append_to_message(uuid, bigint, bigint, text), api.avatars(),
-    api.change_username(text, bigint),
+    api.block_user(uuid), api.blocked_users(), api.unblock_user(uuid), api.change_username(text, bigint),
     api.compatible_conversations(integer, text), api.compatible_me(),
     api.conversation(uuid, boolean), api.conversations(integer, text), api.create_group(text, uuid[], boolean, jsonb),
     api.create_media(text, text, bigint, uuid, integer, integer, text, bigint), api.readable_media(uuid[]),
@@ -454,7 +467,8 @@ grant execute on function
     accounts.use_session(uuid, uuid)
     to postline_accounts;
 grant execute on function
-    feed.users_with_changes(pg_snapshot, uuid[]), feed.read_changes(pg_snapshot),
+    feed.users_with_changes(pg_snapshot, uuid[]), feed.read_changes(pg_snapshot), feed.unseen_users(uuid),
+    app.blocked_users(uuid),
     feed.has_no_changes(text[], uuid[], pg_snapshot[]), feed.own_numbers(uuid, uuid[], bigint[]),
     feed.poll_changes(pg_snapshot, text[]), feed.change_ranges(pg_snapshot, xid8),
     feed.changed_members(xid8[], xid8[]), feed.changed_former_members(xid8[], xid8[]),
@@ -551,7 +565,9 @@ grant execute on function
     app.may_send_kind(text), app.refuse_kind(), app.stored_form(text, text, jsonb),
     app.scheduled_object(public.scheduled_messages), app.refuse_client_id(), app.attachments(jsonb),
     app.sync_page(text, pg_snapshot, pg_snapshot, text, integer, integer),
-    app.live_page(text, pg_snapshot, pg_snapshot, text, integer, integer)
+    app.live_page(text, pg_snapshot, pg_snapshot, text, integer, integer),
+    app.subscription_page(text, pg_snapshot, pg_snapshot, text, integer, integer), app.sync_blocked(uuid, pg_snapshot),
+    app.without_blocked(uuid[])
     to authenticated;
 grant execute on function public.is_read(public.messages), public.unread_count(public.conversations)
     to authenticated, service_role;

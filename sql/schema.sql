@@ -1298,6 +1298,34 @@ begin
 end
 $$;
 
+CREATE FUNCTION api.block_user(user_id uuid) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    me uuid := app.caller();
+begin
+    if user_id is null then
+        perform app.refuse_param('user_id', '"user_id" must be another user.');
+    elsif not exists (select from public.blocks b
+                       where b.blocker_id = me and b.blocked_id = block_user.user_id) then
+        insert into public.blocks (blocker_id, blocked_id) values (me, user_id) on conflict do nothing;
+    end if;
+    return api.blocked_users();
+end
+$$;
+
+CREATE FUNCTION api.blocked_users() RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return pg_catalog.json_build_object('user_ids', array(
+        select b.blocked_id from public.blocks b
+         where b.blocker_id = app.caller() order by b.blocked_at, b.blocked_id));
+end
+$$;
+
 CREATE FUNCTION api.change_username(username text, if_version bigint DEFAULT NULL::bigint) RETURNS json
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2385,7 +2413,8 @@ begin
                        bool_or(position(' ' || k.form in ' ' || k.name) > 0) as starts,
                        bool_or(position(k.form in k.name) > 0) as holds,
                        max(app.word_similarity(k.form, k.name)) as likeness
-                  from (select distinct c as user_id from unnest(candidates) as c where c <> me) c
+                  from (select distinct c as user_id from unnest(app.without_blocked(candidates)) as c
+                         where c <> me) c
                   join app.search_names n on n.user_id = c.user_id
                  cross join lateral (
                         select f as form, name from unnest(forms) as f,
@@ -2557,6 +2586,7 @@ declare
     active uuid[];
     walked uuid[];      -- the conversations whose members are read
     page record;        -- the bytes left in it, the next page's position, and the objects of its last section
+    blocked text;       -- app.sync_blocked
     me_object text;     -- the objects of each section
     left_ids text;
     profiles text;
@@ -2634,6 +2664,10 @@ begin
         if "position" is null and changed.has_profiles then
             me_object := app.sync_me(me, since, until);
             page.room := page.room - coalesce(pg_catalog.octet_length(me_object), 0);
+        end if;
+        if "position" is null then
+            blocked := app.sync_blocked(me, since);
+            page.room := page.room - coalesce(pg_catalog.octet_length(blocked), 0);
         end if;
 
         if section = 'left' then
@@ -2740,8 +2774,8 @@ begin
         conversation_ids := mine::text;
     end if;
     changes := '{' || pg_catalog.concat_ws(',',
-        '"me":' || me_object, '"profiles":[' || profiles || ']', '"presence":[' || presence || ']',
-        '"conversations":[' || conversations || ']', '"messages":[' || messages || ']',
+        '"me":' || me_object, '"blocked":[' || blocked || ']', '"profiles":[' || profiles || ']',
+        '"presence":[' || presence || ']', '"conversations":[' || conversations || ']', '"messages":[' || messages || ']',
         '"pieces":[' || pieces || ']', '"reactions":[' || reactions || ']', '"reads":[' || reads || ']',
         '"delivered":[' || delivered || ']', '"left":[' || left_ids || ']', '"limited":[' || limited || ']') || '}';
 end
@@ -2751,13 +2785,25 @@ CREATE FUNCTION api.typing(conversation_id uuid) RETURNS boolean
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+declare
+    is_blocked boolean;
 begin
-    if not exists (
-        select from public.conversation_members m
-         where m.conversation_id = typing.conversation_id and m.user_id = app.caller()) then
+    select m.is_blocked into is_blocked from public.conversation_members m
+     where m.conversation_id = typing.conversation_id and m.user_id = app.caller();
+    if not found then
         perform app.refuse_hidden('There is no such conversation.');
     end if;
-    return (app.presence_visibility()).sees_others;
+    return (app.presence_visibility()).sees_others and not is_blocked;
+end
+$$;
+
+CREATE FUNCTION api.unblock_user(user_id uuid) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    delete from public.blocks b where b.blocker_id = app.caller() and b.blocked_id = unblock_user.user_id;
+    return api.blocked_users();
 end
 $$;
 
@@ -3160,7 +3206,8 @@ begin
      where s.conversation_id = append_piece.conversation_id and s.seq = append_piece.seq and s.sender_id = me
        and s.length = append_piece.start and s.length + added <= app.max_message_characters()
        and exists (select from public.conversation_members m
-                    where m.conversation_id = append_piece.conversation_id and m.user_id = me and not m.is_deleted)
+                    where m.conversation_id = append_piece.conversation_id and m.user_id = me and not m.is_deleted
+                      and not m.is_blocked)
     returning s.length into present;
     if found then
         insert into public.message_pieces as p (conversation_id, seq, start, content)
@@ -3171,6 +3218,9 @@ begin
         return present;
     end if;
     perform app.check_stream(conversation_id, seq);
+    if app.has_block(conversation_id) then
+        perform app.refuse_blocked();
+    end if;
     select s.length into present from app.message_streams s
      where s.conversation_id = append_piece.conversation_id and s.seq = append_piece.seq;
     if start between 0 and present - added
@@ -3234,6 +3284,18 @@ CREATE FUNCTION app.attachments(attachment jsonb) RETURNS jsonb
              ELSE (jsonb_build_array((attachment - 'more'::text)) || COALESCE((attachment -> 'more'::text), '[]'::jsonb))
          END AS "case";
 END;
+
+CREATE FUNCTION app.blocked_users(user_id uuid) RETURNS SETOF uuid
+    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 10
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return query
+    select b.blocked_id from public.blocks b where b.blocker_id = blocked_users.user_id
+    union all
+    select b.blocker_id from public.blocks b where b.blocked_id = blocked_users.user_id;
+end
+$$;
 
 CREATE FUNCTION app.caller() RETURNS uuid
     LANGUAGE plpgsql STABLE
@@ -3460,7 +3522,7 @@ declare
     oldest xid8 := pg_catalog.pg_snapshot_xmin(since);
     changed uuid[];
     shared uuid[];
-    is_flipped boolean;     -- the caller hides its presence, or no longer does: that of all others changes
+    is_flipped boolean;     -- it has changed whose presence the caller sees
     is_checked boolean;     -- all changes were checked singly
 begin
     select coalesce(pg_catalog.array_agg(c.id order by c.id), '{}'),
@@ -3887,6 +3949,7 @@ begin
                                   order by t.seq desc limit 1000) y
                           where y.sender_id <> d.user_id and y.deleted_at is null
                             and not app.is_streaming(q.conversation_id, y.seq)
+                            and not app.is_blocked(d.user_id, y.sender_id)
                           order by y.seq desc limit 1)
                         union all
                         -- A mention breaks a mute. Those of the user and of everyone are read apart, in their order.
@@ -3901,6 +3964,7 @@ begin
                                  order by y.seq desc limit 1) y) w
                   join public.messages t on t.conversation_id = q.conversation_id and t.seq = w.seq
                  where t.sender_id <> d.user_id and t.deleted_at is null
+                   and not app.is_blocked(d.user_id, t.sender_id)
                  order by t.seq desc limit 1) n on true),
     -- Once per user, who may have ten devices and thousands of conversations.
     badges as materialized (
@@ -4518,6 +4582,7 @@ begin
     perform app.hide_presence(new.id);
     delete from app.devices d where d.user_id = new.id;
     delete from public.scheduled_messages s where s.sender_id = new.id;
+    delete from public.blocks b where b.blocker_id = new.id;
     delete from public.media m where m.owner_id = new.id and m.used_at is null;
     delete from app.identities i where i.user_id = new.id;
     delete from app.mails m where m.user_id = new.id;
@@ -4743,6 +4808,16 @@ CREATE FUNCTION app.guest_conversations(guest uuid) RETURNS uuid[]
          where f.user_id = guest and f.wrote and g.kind = 'group')
 $$;
 
+CREATE FUNCTION app.has_block(conversation_id uuid) RETURNS boolean
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return exists (select from public.conversation_members m
+                    where m.conversation_id = has_block.conversation_id and m.is_blocked);
+end
+$$;
+
 CREATE FUNCTION app.has_contacted(user_id uuid, other uuid) RETURNS boolean
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4953,6 +5028,16 @@ CREATE FUNCTION app.is_blank(value text) RETURNS boolean
     BEGIN ATOMIC
  SELECT (value ~ '^[\u0001-\u0020\u007f-\u00a0\u00ad\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1-\u05c2\u05c4-\u05c5\u05c7\u0610-\u061a\u061c\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7-\u06e8\u06ea-\u06ed\u0711\u0730-\u074a\u07eb-\u07f3\u07fd\u0816-\u0819\u081b-\u0823\u0825-\u0827\u0829-\u082d\u0859-\u085b\u0898-\u089f\u08ca-\u08e1\u08e3-\u08ff\u0951-\u0954\u09fe\u0f18-\u0f19\u0f35\u0f37\u0f39\u0f82-\u0f83\u0f86-\u0f87\u0fc6\u108d\u115f-\u1160\u135d-\u135f\u1680\u17b4-\u17b5\u17dd\u180b-\u180f\u18a9\u1939-\u193b\u1a17-\u1a18\u1a75-\u1a7c\u1a7f\u1ab0-\u1abd\u1abf-\u1ace\u1b6b-\u1b73\u1cd0-\u1cd2\u1cd4-\u1ce0\u1ce2-\u1ce8\u1ced\u1cf4\u1cf8-\u1cf9\u1dc0-\u1dff\u2000-\u200f\u2028-\u202f\u205f-\u206f\u20d0-\u20dc\u20e1\u20e5-\u20f0\u2800\u2cef-\u2cf1\u2de0-\u2dff\u3000\u302a-\u302f\u3164\ua66f\ua674-\ua67d\ua69e-\ua69f\ua6f0-\ua6f1\ua8e0-\ua8f1\ua92b-\ua92d\uaab0\uaab2-\uaab4\uaab7-\uaab8\uaabe-\uaabf\uaac1\ufb1e\ufe00-\ufe0f\ufe20-\ufe2f\ufeff\uffa0\ufff0-\ufffc\U000101fd\U000102e0\U00010376-\U0001037a\U00010a0d\U00010a0f\U00010a38-\U00010a3a\U00010ae5-\U00010ae6\U00010d24-\U00010d27\U00010eab-\U00010eac\U00010f46-\U00010f50\U00010f82-\U00010f85\U00011100-\U00011102\U00011366-\U0001136c\U00011370-\U00011374\U0001145e\U00013430-\U0001343f\U00013441-\U00013442\U00016af0-\U00016af4\U00016b30-\U00016b36\U0001bc9e\U0001bca0-\U0001bca3\U0001d159\U0001d165-\U0001d169\U0001d16d-\U0001d182\U0001d185-\U0001d18b\U0001d1aa-\U0001d1ad\U0001d242-\U0001d244\U0001e000-\U0001e006\U0001e008-\U0001e018\U0001e01b-\U0001e021\U0001e023-\U0001e024\U0001e026-\U0001e02a\U0001e130-\U0001e136\U0001e2ae\U0001e2ec-\U0001e2ef\U0001e8d0-\U0001e8d6\U0001e944-\U0001e949\U000e0000-\U000e0fff]*$'::text);
 END;
+
+CREATE FUNCTION app.is_blocked(one uuid, other uuid) RETURNS boolean
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return exists (select from public.blocks b where b.blocker_id = one and b.blocked_id = other)
+        or exists (select from public.blocks b where b.blocker_id = other and b.blocked_id = one);
+end
+$$;
 
 CREATE FUNCTION app.is_change(xid xid8, since pg_snapshot, until pg_snapshot) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -5481,6 +5566,26 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.mark_blocked(one uuid, other uuid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    room uuid;
+begin
+    select c.id into room from public.conversations c
+     where c.participant1_id = least(one, other) and c.participant2_id = greatest(one, other) for no key update;
+    update public.conversation_members m set is_blocked = app.is_blocked(one, other)
+     where m.conversation_id = room and m.is_blocked <> app.is_blocked(one, other);
+end
+$$;
+
+CREATE FUNCTION app.max_blocks() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT 1000;
+END;
+
 CREATE FUNCTION app.max_conversations() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
@@ -5629,6 +5734,28 @@ begin
           join public.conversation_members m
             on m.conversation_id = mentioned_members.conversation_id and m.user_id = u.id and not m.is_deleted
          order by u.place), '{}');
+end
+$$;
+
+CREATE FUNCTION app.merge_blocks(guest uuid, account uuid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    moved public.blocks[];
+begin
+    with gone as (
+        delete from public.blocks b where guest in (b.blocker_id, b.blocked_id) returning b.*)
+    select pg_catalog.array_agg(g) into moved from gone g;
+    insert into public.blocks (blocker_id, blocked_id, blocked_at)
+    select w.blocker_id, w.blocked_id, min(w.blocked_at)
+      from (select case when b.blocker_id = guest then account else b.blocker_id end as blocker_id,
+                   case when b.blocked_id = guest then account else b.blocked_id end as blocked_id, b.blocked_at
+              from unnest(moved) b) w
+     where w.blocker_id <> w.blocked_id
+     group by w.blocker_id, w.blocked_id
+     order by w.blocker_id, w.blocked_id
+    on conflict do nothing;
 end
 $$;
 
@@ -5790,6 +5917,9 @@ begin
         twin := case when room.direct then app.replace_participant(room.id, account, room.other) end;
         if twin is null then
             perform app.transfer_membership(room.id, guest, account, coalesce(counted_after[place], 0) + 1, room.most);
+            if room.direct then
+                perform app.mark_blocked(account, room.other);
+            end if;
         else
             perform app.append_conversation(
                 room.id, twin, guest, account, coalesce(counted_after[place], 0) + 1, room.most);
@@ -5798,6 +5928,7 @@ begin
     end loop;
 
     perform app.merge_scheduled(guest, account);
+    perform app.merge_blocks(guest, account);
     perform app.merge_media(guest, account);
     perform app.merge_profiles(guest, account);
     perform app.drop_unused_avatars(account);
@@ -6344,6 +6475,7 @@ CREATE FUNCTION app.number_message() RETURNS trigger
 declare
     xid xid8 := pg_catalog.pg_current_xact_id();
     is_list boolean := new.attachment ? 'more';
+    seat public.conversation_members;
 begin
     -- app.number_messages has numbered it.
     if pg_catalog.current_setting('role') = 'postline_sender' then
@@ -6395,14 +6527,22 @@ begin
     update public.conversation_members m
        set last_read_seq = new.seq, sent_seq = new.seq, sent_xid = xid
      where m.conversation_id = new.conversation_id and m.user_id = new.sender_id and not m.is_deleted
+       and not m.is_blocked
        and (new.client_id is null or not exists (
             select from public.messages s
              where s.conversation_id = new.conversation_id and s.sender_id = new.sender_id
                and s.client_id = new.client_id));
     if not found then
-        if exists (select from public.conversation_members m
-                    where m.conversation_id = new.conversation_id and m.user_id = new.sender_id
-                      and not m.is_deleted) then
+        select m.* into seat from public.conversation_members m
+         where m.conversation_id = new.conversation_id and m.user_id = new.sender_id and not m.is_deleted;
+        if seat.user_id is not null then
+            -- A repeated message has been sent, whoever blocks whom now.
+            if seat.is_blocked and not exists (
+                select from public.messages s
+                 where s.conversation_id = new.conversation_id and s.sender_id = new.sender_id
+                   and s.client_id = new.client_id) then
+                perform app.refuse_blocked();
+            end if;
             raise exception using errcode = 'unique_violation', constraint = 'messages_client_id_key',
                 schema = 'public', table = 'messages',
                 message = '"client_id" was already used in this conversation.';
@@ -6456,6 +6596,7 @@ begin
                    as s (sender_id, conversation_id, content, client_id, reply_to_seq, mentions, everyone, data, place)
           join public.conversation_members m
             on m.conversation_id = s.conversation_id and m.user_id = s.sender_id and not m.is_deleted
+           and not m.is_blocked
          where s.conversation_id = any (locked)
            and (held is null or not exists (
                 select from unnest(senders, conversations) with ordinality as e (sender_id, conversation_id, place)
@@ -6618,7 +6759,8 @@ begin
     if (app.presence_visibility()).sees_others then
         return query
             select distinct o.user_id from public.conversation_members o
-             where o.conversation_id in (select app.my_conversations());
+             where o.conversation_id in (select app.my_conversations())
+               and o.user_id not in (select app.blocked_users(auth.uid()));
     end if;
 end
 $$;
@@ -6647,6 +6789,23 @@ begin
     if new.avatar_url is distinct from old.avatar_url then
         delete from public.media m where m.owner_id = old.id and m.purpose = 'avatar' and m.url = old.avatar_url;
     end if;
+    return null;
+end
+$$;
+
+CREATE FUNCTION app.propagate_block() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    block public.blocks := coalesce(new, old);
+begin
+    perform app.mark_blocked(block.blocker_id, block.blocked_id);
+    insert into public.presence as p (user_id, hidden_xid)
+    select u.id, pg_catalog.pg_current_xact_id()
+      from unnest(array[block.blocker_id, block.blocked_id]) u (id) order by u.id
+    on conflict on constraint presence_pkey do update
+       set hidden_xid = excluded.hidden_xid, changed_xid = excluded.hidden_xid;
     return null;
 end
 $$;
@@ -7531,6 +7690,15 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.refuse_blocked() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    perform app.refuse_forbidden('You cannot write in this conversation.');
+end
+$$;
+
 CREATE FUNCTION app.refuse_client_id() RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -8387,6 +8555,8 @@ declare
 begin
     if seat.kind = 'group' and seat.role = 'member' then
         perform app.refuse_forbidden('Only the owner and admins of a group can change its data.');
+    elsif app.has_block(conversation_id) then
+        perform app.refuse_blocked();
     end if;
     update public.conversations c set data = set_conversation_data.data
      where c.id = set_conversation_data.conversation_id;
@@ -8440,6 +8610,8 @@ begin
         return;
     elsif not is_pinned then
         pinned := pg_catalog.array_remove(pinned, seq);
+    elsif app.has_block(conversation_id) then
+        perform app.refuse_blocked();
     elsif message.deleted_at is not null then
         perform app.refuse_forbidden('A deleted message cannot be pinned.');
     elsif pg_catalog.cardinality(pinned) >= 50 then
@@ -8525,7 +8697,7 @@ begin
              group by m.user_id order by m.user_id offset 0) u
       left join lateral (
             select p.is_online, p.last_seen_at, p.changed_xid from public.presence p
-             where p.user_id = u.id offset 0) p on sees_others
+             where p.user_id = u.id offset 0) p on sees_others and u.id not in (select app.blocked_users(me))
      order by u.id;
 end
 $$;
@@ -8813,6 +8985,40 @@ begin
                 else array(select o.conversation_id from public.conversation_members o
                             where o.user_id = auth.uid() and o.conversation_id = any (streamed)
                               and o.conversation_id = any (mine)) end;
+end
+$$;
+
+CREATE FUNCTION app.subscription_page(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer) RETURNS TABLE(epoch_now text, snapshot text, reset boolean, next_position text, changes text, conversation_ids text, is_durable boolean, sees_presence boolean, may_miss_users boolean)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT p.epoch_now,
+     p.snapshot,
+     p.reset,
+     p.next_position,
+     p.changes,
+     p.conversation_ids,
+     p.is_durable,
+     s.sees_others,
+     (s.changed_xid IS NOT NULL)
+    FROM (app.sync_page(subscription_page.epoch, subscription_page.since, subscription_page.until, subscription_page."position", subscription_page.messages_per_conversation, subscription_page.max_bytes) p(epoch_now, snapshot, reset, next_position, changes, conversation_ids, is_durable)
+      CROSS JOIN app.presence_visibility() s(sees_others, changed_xid));
+END;
+
+CREATE FUNCTION app.sync_blocked(me uuid, since pg_snapshot) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    found_ids text;
+begin
+    if since is not null and coalesce(
+        pg_catalog.pg_visible_in_snapshot((app.presence_visibility()).changed_xid, since), true) then
+        return null;
+    end if;
+    select pg_catalog.string_agg('"' || b.blocked_id::text || '"', ',' order by b.blocked_at, b.blocked_id)
+      into found_ids
+      from public.blocks b where b.blocker_id = me;
+    return coalesce(found_ids, case when since is not null then '' end);
 end
 $$;
 
@@ -9180,7 +9386,7 @@ CREATE FUNCTION app.sync_presence(me uuid, since pg_snapshot, until pg_snapshot,
     AS $$
 declare
     visibility record := app.presence_visibility();
-    -- True if the user has begun or ceased to hide its own presence, and so to see that of others.
+    -- True if it has changed whose presence the user sees.
     flipped boolean := since is not null and coalesce(app.is_change(visibility.changed_xid, since, until), false);
     last_id uuid;
     found_objects text[] := '{}';
@@ -9194,14 +9400,15 @@ begin
     loop
         last_id := app.sync_step_end(mine, after_id);
         for part in
-            -- Presence that is known, in a delta also that which no longer is. If the user has begun to hide its own,
-            -- everyone's is empty: it sees none.
+            -- Presence that is known, in a delta also that which no longer is. If it has changed whose presence the
+            -- user sees, that of everyone: what the user no longer sees is empty.
             select p.user_id as id, app.presence_object(p.user_id, p.is_online, p.last_seen_at) as object
               from app.shared_presence(mine, entered, since, until, after_id, last_id) p
              where visibility.sees_others
                    and (p.is_new or flipped or app.is_change(p.changed_xid, since, until))
-                   and (until is null or pg_catalog.pg_visible_in_snapshot(p.changed_xid, until))
-                   and (p.is_online or p.last_seen_at is not null or p.changed_xid is not null and since is not null)
+                   and (until is null or coalesce(pg_catalog.pg_visible_in_snapshot(p.changed_xid, until), flipped))
+                   and (p.is_online or p.last_seen_at is not null or flipped
+                        or p.changed_xid is not null and since is not null)
                 or not visibility.sees_others
              order by p.user_id
         loop
@@ -9621,6 +9828,37 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.validate_block() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    -- The policy checks it too, but only after this trigger.
+    if new.blocker_id <> auth.uid() then
+        perform app.refuse_forbidden('You can block users only for yourself.');
+    elsif new.blocker_id = new.blocked_id then
+        perform app.refuse_param('user_id', '"user_id" must be another user.');
+    end if;
+    -- A merge moves blocks that were checked when they began.
+    if app.is_merging() then
+        return new;
+    end if;
+    -- In the lock order of a send. The beginning of a conversation waits for the profiles (app.validate_new_member),
+    -- and so do the deletion and the merge of a user: the later of the two sees the earlier.
+    perform 1 from public.conversations c
+     where c.participant1_id = least(new.blocker_id, new.blocked_id)
+       and c.participant2_id = greatest(new.blocker_id, new.blocked_id) for no key update;
+    perform 1 from public.user_profiles p where p.id in (new.blocker_id, new.blocked_id) order by p.id for update;
+    if not app.is_active_user(new.blocker_id) or not app.is_active_user(new.blocked_id) then
+        perform app.refuse_hidden('There is no such user.');
+    elsif (select count(*) from public.blocks b where b.blocker_id = new.blocker_id) >= app.max_blocks() then
+        perform app.refuse_forbidden(pg_catalog.format(
+            'You block %s users. Unblock one before you block another.', app.max_blocks()));
+    end if;
+    return new;
+end
+$$;
+
 CREATE FUNCTION app.validate_conversation() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -9771,6 +10009,8 @@ begin
         perform app.refuse_forbidden('Only the sender of a message can edit it.');
     elsif app.is_streaming(old.conversation_id, old.seq) then
         perform app.refuse_forbidden('The message is streaming. Append to it, or finish it first.');
+    elsif auth.uid() is not null and app.has_block(old.conversation_id) then
+        perform app.refuse_blocked();
     elsif new.content is null or new.content = '' and not app.may_be_empty(new.kind) then
         perform app.refuse_content();
     elsif app.needs_attachment(new.kind) and new.attachment is null then
@@ -9803,11 +10043,24 @@ CREATE FUNCTION app.validate_new_member() RETURNS trigger
     AS $$
 declare
     newest bigint := app.touch_conversation(new.conversation_id);
+    me uuid := auth.uid();
+    first uuid;
+    second uuid;
 begin
-    -- Waits for a concurrent deletion or merge of the user, and then finds the tombstone. Those lock the profile `for
-    -- update` (app.validate_profile), so other changes of the profile do not wait for this transaction.
+    -- Waits for a concurrent deletion, merge or block of the user, and then finds it. Those lock the profile `for
+    -- update` (app.validate_profile, app.validate_block), so other changes of the profile do not wait for this
+    -- transaction.
     perform 1 from public.user_profiles p where p.id = new.user_id and not p.is_deleted for key share;
     if not found then
+        perform app.refuse_hidden('There is no such user.');
+    end if;
+    select c.participant1_id, c.participant2_id into first, second from public.conversations c
+     where c.id = new.conversation_id;
+    if first is not null then
+        new.is_blocked := app.is_blocked(first, second);
+    end if;
+    if not app.is_merging() and (new.is_blocked and me in (first, second)
+                                 or first is null and me <> new.user_id and app.is_blocked(me, new.user_id)) then
         perform app.refuse_hidden('There is no such user.');
     end if;
     new.last_read_seq := greatest(0, least(coalesce(new.last_read_seq, newest), newest));
@@ -9992,6 +10245,8 @@ begin
         perform app.refuse_hidden('There is no such message.');
     elsif message.deleted_at is not null or message.kind = 'system' then
         perform app.refuse_forbidden('Nobody can react to this message.');
+    elsif new.is_set and app.has_block(new.conversation_id) then
+        perform app.refuse_blocked();
     end if;
     if tg_op = 'UPDATE' and new.is_set and not old.is_set then
         new.created_at := pg_catalog.clock_timestamp();
@@ -10054,6 +10309,17 @@ begin
         -- A commit waits for the flush only if its transaction wrote something.
         perform pg_catalog.pg_logical_emit_message(true, 'postline', '');
     end if;
+end
+$$;
+
+CREATE FUNCTION app.without_blocked(user_ids uuid[]) RETURNS uuid[]
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return array(
+        select u.id from unnest(user_ids) with ordinality u (id, place)
+         where u.id not in (select app.blocked_users(auth.uid())) order by u.place);
 end
 $$;
 
@@ -10248,7 +10514,8 @@ CREATE TABLE public.conversation_members (
     sent_seq bigint DEFAULT 0 NOT NULL,
     sent_xid xid8,
     changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
-    is_deleted boolean DEFAULT false NOT NULL
+    is_deleted boolean DEFAULT false NOT NULL,
+    is_blocked boolean DEFAULT false NOT NULL
 )
 WITH (fillfactor='70');
 
@@ -10671,6 +10938,8 @@ begin
            and not exists (
                 select from own o
                  where o.user_id = a.id and not pg_catalog.pg_visible_in_snapshot(o.xid, a.since))
+           -- A node must know whom the others do not see (feed.unseen_users).
+           and (select count(*) from app.blocked_users(a.id)) = 0
            and coalesce(pg_catalog.pg_visible_in_snapshot(
                    (select p.hidden_xid from public.presence p where p.user_id = a.id), a.since), true)),
     mine as materialized (
@@ -11381,6 +11650,15 @@ CREATE FUNCTION feed.read_sender_marks(since pg_snapshot, lows xid8[], highs xid
    WHERE ((NOT pg_visible_in_snapshot(m.sent_xid, read_sender_marks.since)) AND pg_visible_in_snapshot(m.changed_xid, read_sender_marks.since));
 END;
 
+CREATE FUNCTION feed.unseen_users(user_id uuid) RETURNS uuid[]
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return array(select app.blocked_users(user_id));
+end
+$$;
+
 CREATE FUNCTION feed.users_with_changes(since pg_snapshot, users uuid[]) RETURNS SETOF uuid
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -11837,6 +12115,13 @@ CREATE TABLE app.words (
     word text NOT NULL COLLATE pg_catalog."C"
 );
 
+CREATE TABLE public.blocks (
+    blocker_id uuid NOT NULL,
+    blocked_id uuid NOT NULL,
+    blocked_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT blocks_of_others CHECK ((blocker_id <> blocked_id))
+);
+
 CREATE TABLE public.built_in_avatars (
     id text NOT NULL,
     name text NOT NULL,
@@ -11986,6 +12271,9 @@ ALTER TABLE ONLY auth.users
 ALTER TABLE ONLY auth.users
     ADD CONSTRAINT users_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.blocks
+    ADD CONSTRAINT blocks_pkey PRIMARY KEY (blocker_id, blocked_id);
+
 ALTER TABLE public.built_in_avatars
     ADD CONSTRAINT built_in_avatars_name_valid CHECK (((char_length(name) >= 1) AND (char_length(name) <= 100))) NOT VALID;
 
@@ -12112,6 +12400,8 @@ CREATE INDEX users_instance_id_email_idx ON auth.users USING btree (instance_id,
 
 CREATE INDEX users_is_anonymous_idx ON auth.users USING btree (is_anonymous);
 
+CREATE INDEX blocks_blocked_id ON public.blocks USING btree (blocked_id);
+
 CREATE INDEX conversation_members_changed_xid ON public.conversation_members USING btree (changed_xid);
 
 CREATE UNIQUE INDEX conversation_members_one_owner ON public.conversation_members USING btree (conversation_id) WHERE ((role)::text = 'owner'::text);
@@ -12198,6 +12488,8 @@ CREATE TRIGGER count_removed AFTER DELETE ON public.message_reactions REFERENCIN
 
 CREATE TRIGGER erase_user AFTER UPDATE ON public.user_profiles FOR EACH ROW EXECUTE FUNCTION app.erase_user();
 
+CREATE TRIGGER follow AFTER INSERT OR DELETE ON public.blocks FOR EACH ROW EXECUTE FUNCTION app.propagate_block();
+
 CREATE TRIGGER follow_avatar AFTER UPDATE OF avatar_url, is_deleted ON public.user_profiles FOR EACH ROW EXECUTE FUNCTION app.propagate_avatar();
 
 CREATE TRIGGER follow_changed AFTER UPDATE ON public.messages FOR EACH ROW WHEN (((old.version <> new.version) AND (old.conversation_id = new.conversation_id) AND (old.sender_id = new.sender_id))) EXECUTE FUNCTION app.propagate_message();
@@ -12215,6 +12507,8 @@ CREATE TRIGGER follow_rows AFTER INSERT OR DELETE ON public.scheduled_messages F
 CREATE TRIGGER follow_words AFTER INSERT ON public.user_profiles FOR EACH ROW WHEN ((NOT new.is_guest)) EXECUTE FUNCTION app.propagate_words();
 
 CREATE TRIGGER follow_words_changed AFTER UPDATE OF username, full_name, is_guest, is_deleted ON public.user_profiles FOR EACH ROW EXECUTE FUNCTION app.propagate_words();
+
+CREATE TRIGGER keep BEFORE INSERT ON public.blocks FOR EACH ROW EXECUTE FUNCTION app.validate_block();
 
 CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON public.conversation_mutes FOR EACH ROW EXECUTE FUNCTION app.record_mute_change();
 
@@ -12337,6 +12631,12 @@ ALTER TABLE ONLY app.search_names
 
 ALTER TABLE ONLY app.sessions
     ADD CONSTRAINT sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES auth.users(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.blocks
+    ADD CONSTRAINT blocks_blocked_id_fkey FOREIGN KEY (blocked_id) REFERENCES public.user_profiles(id);
+
+ALTER TABLE ONLY public.blocks
+    ADD CONSTRAINT blocks_blocker_id_fkey FOREIGN KEY (blocker_id) REFERENCES public.user_profiles(id);
 
 ALTER TABLE ONLY public.conversation_members
     ADD CONSTRAINT conversation_members_conversation_id_fkey FOREIGN KEY (conversation_id) REFERENCES public.conversations(id);
@@ -12468,6 +12768,8 @@ ALTER TABLE app.words ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE auth.users ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE public.blocks ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE public.built_in_avatars ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.conversation_members ENABLE ROW LEVEL SECURITY;
@@ -12534,7 +12836,11 @@ ALTER TABLE public.message_reactions ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.messages ENABLE ROW LEVEL SECURITY;
 
+CREATE POLICY own_delete ON public.blocks FOR DELETE TO authenticated USING ((blocker_id = ( SELECT auth.uid() AS uid)));
+
 CREATE POLICY own_delete ON public.scheduled_messages FOR DELETE TO authenticated USING ((sender_id = ( SELECT auth.uid() AS uid)));
+
+CREATE POLICY own_insert ON public.blocks FOR INSERT TO authenticated WITH CHECK ((blocker_id = ( SELECT auth.uid() AS uid)));
 
 CREATE POLICY own_insert ON public.conversation_mutes FOR INSERT TO authenticated WITH CHECK (((user_id = ( SELECT auth.uid() AS uid)) AND (conversation_id IN ( SELECT app.my_conversations() AS my_conversations))));
 
@@ -12545,6 +12851,8 @@ CREATE POLICY own_insert ON public.message_reactions FOR INSERT TO authenticated
 CREATE POLICY own_insert ON public.messages FOR INSERT TO authenticated WITH CHECK (((sender_id = ( SELECT auth.uid() AS uid)) AND ((kind)::text <> 'system'::text)));
 
 CREATE POLICY own_insert ON public.scheduled_messages FOR INSERT TO authenticated WITH CHECK ((sender_id = ( SELECT auth.uid() AS uid)));
+
+CREATE POLICY own_select ON public.blocks FOR SELECT TO authenticated USING ((blocker_id = ( SELECT auth.uid() AS uid)));
 
 CREATE POLICY own_select ON public.conversation_mutes FOR SELECT TO authenticated USING ((user_id = ( SELECT auth.uid() AS uid)));
 
@@ -12578,13 +12886,15 @@ CREATE POLICY seen_select ON public.media FOR SELECT TO authenticated USING ((((
 
 CREATE POLICY sender_insert ON public.messages FOR INSERT TO postline_sender WITH CHECK ((EXISTS ( SELECT
    FROM public.conversation_members m
-  WHERE ((m.conversation_id = messages.conversation_id) AND (m.user_id = messages.sender_id) AND (NOT m.is_deleted)))));
+  WHERE ((m.conversation_id = messages.conversation_id) AND (m.user_id = messages.sender_id) AND (NOT m.is_deleted) AND (NOT m.is_blocked)))));
 
 CREATE POLICY sender_select ON public.conversation_members FOR SELECT TO postline_sender USING (true);
 
 CREATE POLICY sender_select ON public.user_profiles FOR SELECT TO postline_sender USING (true);
 
 CREATE POLICY sender_update ON public.messages FOR UPDATE TO authenticated USING ((((sender_id = ( SELECT auth.uid() AS uid)) AND ((kind)::text <> 'system'::text) AND (conversation_id = ANY (ARRAY( SELECT app.my_conversations() AS my_conversations)))) OR (conversation_id = ANY (ARRAY( SELECT app.my_groups('{owner,admin}'::text[]) AS my_groups)))));
+
+CREATE POLICY service_all ON public.blocks TO service_role USING (true) WITH CHECK (true);
 
 CREATE POLICY service_all ON public.built_in_avatars TO service_role USING (true) WITH CHECK (true);
 
@@ -12818,6 +13128,12 @@ REVOKE ALL ON FUNCTION api.avatars() FROM PUBLIC;
 GRANT ALL ON FUNCTION api.avatars() TO authenticated;
 GRANT ALL ON FUNCTION api.avatars() TO anon;
 
+REVOKE ALL ON FUNCTION api.block_user(user_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.block_user(user_id uuid) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.blocked_users() FROM PUBLIC;
+GRANT ALL ON FUNCTION api.blocked_users() TO authenticated;
+
 REVOKE ALL ON FUNCTION api.change_username(username text, if_version bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.change_username(username text, if_version bigint) TO authenticated;
 
@@ -12947,6 +13263,9 @@ GRANT ALL ON FUNCTION api.sync(epoch text, since pg_snapshot, until pg_snapshot,
 REVOKE ALL ON FUNCTION api.typing(conversation_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.typing(conversation_id uuid) TO authenticated;
 
+REVOKE ALL ON FUNCTION api.unblock_user(user_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.unblock_user(user_id uuid) TO authenticated;
+
 REVOKE ALL ON FUNCTION api.unschedule_message(id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.unschedule_message(id uuid) TO authenticated;
 
@@ -13048,6 +13367,9 @@ GRANT ALL ON FUNCTION app.attachment_members(attachment jsonb) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.attachments(attachment jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.attachments(attachment jsonb) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.blocked_users(user_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.blocked_users(user_id uuid) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.caller() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.caller() TO authenticated;
@@ -13248,6 +13570,8 @@ REVOKE ALL ON FUNCTION app.grant_service_roles(login name) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.guest_conversations(guest uuid) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.has_block(conversation_id uuid) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.has_contacted(user_id uuid, other uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.has_control(value text) FROM PUBLIC;
@@ -13282,6 +13606,8 @@ GRANT ALL ON FUNCTION app.is_behind(seen pg_snapshot, other pg_snapshot) TO post
 
 REVOKE ALL ON FUNCTION app.is_blank(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.is_blank(value text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.is_blocked(one uuid, other uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.is_change(xid xid8, since pg_snapshot, until pg_snapshot) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.is_change(xid xid8, since pg_snapshot, until pg_snapshot) TO authenticated;
@@ -13391,6 +13717,10 @@ REVOKE ALL ON FUNCTION app.mailable_email(email text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.make_login(login name, password text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.mark_blocked(one uuid, other uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.max_blocks() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.max_conversations() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.max_conversations_by_guests() FROM PUBLIC;
@@ -13433,6 +13763,8 @@ REVOKE ALL ON FUNCTION app.media_ids(attachment jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.mentioned_members(conversation_id uuid, mentions uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.mentioned_members(conversation_id uuid, mentions uuid[]) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.merge_blocks(guest uuid, account uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.merge_media(guest uuid, account uuid) FROM PUBLIC;
 
@@ -13582,6 +13914,8 @@ REVOKE ALL ON FUNCTION app.propagate_account() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.propagate_avatar() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.propagate_block() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.propagate_email_proof() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.propagate_media() FROM PUBLIC;
@@ -13662,6 +13996,8 @@ GRANT ALL ON FUNCTION app.record_stored_media(id uuid) TO postline_feed;
 REVOKE ALL ON FUNCTION app.record_username() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.refuse_attachment(field text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.refuse_blocked() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.refuse_client_id() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.refuse_client_id() TO authenticated;
@@ -13872,6 +14208,12 @@ REVOKE ALL ON FUNCTION app.stream_timeout() FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.streamed_since(since pg_snapshot, mine uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.streamed_since(since pg_snapshot, mine uuid[]) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.subscription_page(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.subscription_page(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.sync_blocked(me uuid, since pg_snapshot) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.sync_blocked(me uuid, since pg_snapshot) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.sync_conversation_ids(me uuid, since pg_snapshot, until pg_snapshot, OUT mine uuid[], OUT entered uuid[], OUT given uuid[], OUT active uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.sync_conversation_ids(me uuid, since pg_snapshot, until pg_snapshot, OUT mine uuid[], OUT entered uuid[], OUT given uuid[], OUT active uuid[]) TO authenticated;
 
@@ -13939,6 +14281,8 @@ REVOKE ALL ON FUNCTION app.use_identity_token(token_hash text, expires_at double
 
 REVOKE ALL ON FUNCTION app.use_media(message public.messages, before jsonb, is_list boolean) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.validate_block() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.validate_conversation() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.validate_delivered_mark() FROM PUBLIC;
@@ -13961,6 +14305,9 @@ REVOKE ALL ON FUNCTION app.validate_username() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.wait_for_wal_flush() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.wait_for_wal_flush() TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.without_blocked(user_ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.without_blocked(user_ids uuid[]) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.word_similarity(a text, b text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.word_similarity(a text, b text) TO authenticated;
@@ -14032,6 +14379,8 @@ GRANT SELECT(user_id) ON TABLE public.conversation_members TO postline_sender;
 GRANT UPDATE(last_read_seq) ON TABLE public.conversation_members TO authenticated;
 
 GRANT SELECT(is_deleted) ON TABLE public.conversation_members TO postline_sender;
+
+GRANT SELECT(is_blocked) ON TABLE public.conversation_members TO postline_sender;
 
 REVOKE ALL ON FUNCTION feed.changed_members(lows xid8[], highs xid8[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.changed_members(lows xid8[], highs xid8[]) TO postline_feed;
@@ -14172,6 +14521,9 @@ GRANT ALL ON FUNCTION feed.read_reactions(lows xid8[], highs xid8[]) TO postline
 REVOKE ALL ON FUNCTION feed.read_sender_marks(since pg_snapshot, lows xid8[], highs xid8[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.read_sender_marks(since pg_snapshot, lows xid8[], highs xid8[]) TO postline_feed;
 
+REVOKE ALL ON FUNCTION feed.unseen_users(user_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.unseen_users(user_id uuid) TO postline_feed;
+
 REVOKE ALL ON FUNCTION feed.users_with_changes(since pg_snapshot, users uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.users_with_changes(since pg_snapshot, users uuid[]) TO postline_feed;
 
@@ -14243,6 +14595,13 @@ GRANT SELECT ON TABLE app.profile_details TO authenticated;
 GRANT SELECT ON TABLE app.search_names TO authenticated;
 
 GRANT SELECT ON TABLE app.words TO authenticated;
+
+GRANT ALL ON TABLE public.blocks TO service_role;
+GRANT SELECT,DELETE ON TABLE public.blocks TO authenticated;
+
+GRANT INSERT(blocker_id) ON TABLE public.blocks TO authenticated;
+
+GRANT INSERT(blocked_id) ON TABLE public.blocks TO authenticated;
 
 GRANT ALL ON TABLE public.built_in_avatars TO service_role;
 GRANT SELECT ON TABLE public.built_in_avatars TO anon;

@@ -2,8 +2,8 @@ package import Foundations
 package import Metrics
 package import WireProtocol
 
-/// The rate limits of clients: password attempts by address, account and session; sends, other changes, searches and
-/// all requests by user; sends and changes by address.
+/// The rate limits of clients: password attempts by address, account and session; sends, other changes, searches,
+/// blocks and all requests by user; sends and changes by address.
 ///
 /// Each node counts separately.
 package struct RateLimits: Sendable {
@@ -23,6 +23,7 @@ package struct RateLimits: Sendable {
     private let addressRequests: RateLimiter<AddressKey>
     private let typing = RateLimiter<TypingKey>(TokenBucket.Rate(tokens: 1, per: .seconds(2)))
     private let userTyping = RateLimiter<ID>(TokenBucket.Rate(tokens: 2, per: .seconds(1), burst: 10))
+    private let blocks = RateLimiter<ID>(TokenBucket.Rate(tokens: 1, per: .seconds(2), burst: 20))
     private let addressTyping = RateLimiter<AddressKey>(TokenBucket.Rate(tokens: 20, per: .seconds(1), burst: 100))
     private let now: @Sendable () -> ContinuousClock.Instant
     private let isEnabled: Bool
@@ -47,6 +48,7 @@ package struct RateLimits: Sendable {
         case addressWrites = "address_writes"
         case requests
         case searches
+        case blocks
         case typing
         case mails
         case media
@@ -214,6 +216,13 @@ package struct RateLimits: Sendable {
     /// - Throws: `rate_limited`.
     package func takeSearch(of user: ID) throws(ProtocolError) {
         try take(user, from: searches, .searches, "You search too quickly.")
+    }
+
+    /// Counts a change of a block, which makes the sessions of both users read their view again.
+    ///
+    /// - Throws: `rate_limited`.
+    package func takeBlock(of user: ID) throws(ProtocolError) {
+        try take(user, from: blocks, .blocks, "You block and unblock too quickly.")
     }
 
     /// Counts a typing notice, at most one per user and conversation every 2 s, even with limits disabled. Each goes to

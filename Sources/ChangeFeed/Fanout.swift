@@ -25,6 +25,7 @@ package struct Fanout {
         /// The snapshot of the subscriber's page, until a batch covers it; then nil.
         var seen: Snapshot?
         var conversations: Set<ID> = []
+        var unseenUsers: [ID] = []
     }
 
     private var live: [SubscriptionID: Subscriber] = [:]
@@ -36,6 +37,9 @@ package struct Fanout {
 
     /// Live subscribers to whom others' presence is not shown.
     private var presenceHidden: Set<SubscriptionID> = []
+
+    /// Live subscribers to whom presence and typing of a user are not shown because of a block, by that user.
+    private var blockedFrom: [ID: Set<SubscriptionID>] = [:]
 
     /// The pushes that the clients of live subscribers have not acknowledged.
     var acknowledgements = AcknowledgementTracker()
@@ -100,9 +104,11 @@ extension Fanout {
         var subscriber = waiter
         subscriber.seen = start.snapshot
         subscriber.conversations = Set(start.conversations)
+        subscriber.unseenUsers = start.unseenUsers
         live[id] = subscriber
         ahead.insert(id)
         if !start.seesPresence { presenceHidden.insert(id) }
+        for user in start.unseenUsers { blockedFrom[user, default: []].insert(id) }
         byUser[subscriber.user, default: []].insert(id)
         for conversation in start.conversations { byConversation[conversation, default: []].insert(id) }
         return missed.flatMap { distribute($0, only: id) }
@@ -114,6 +120,7 @@ extension Fanout {
         ahead.remove(id)
         presenceHidden.remove(id)
         acknowledgements.remove(id)
+        for user in subscriber.unseenUsers { blockedFrom.remove(id, under: user) }
         byUser.remove(id, under: subscriber.user)
         for conversation in subscriber.conversations { byConversation.remove(id, under: conversation) }
     }
@@ -155,9 +162,19 @@ extension Fanout {
 }
 
 extension Fanout {
+    /// Returns the live subscribers to whom a user's typing in a conversation is shown.
+    func receivers(of notice: TypingNotice) -> Set<SubscriptionID> {
+        others(in: notice.conversation, than: notice.user).subtracting(blockedFrom[notice.user] ?? [])
+    }
+
     /// Returns the live subscribers in a conversation, without those of the given user.
-    func others(in conversation: ID, than user: ID) -> Set<SubscriptionID> {
+    private func others(in conversation: ID, than user: ID) -> Set<SubscriptionID> {
         (byConversation[conversation] ?? []).subtracting(byUser[user] ?? [])
+    }
+
+    /// Returns those of some subscribers to whom the presence of a user is shown.
+    private func seeing(_ user: ID, of subscribers: Set<SubscriptionID>) -> Set<SubscriptionID> {
+        subscribers.subtracting(presenceHidden).subtracting(blockedFrom[user] ?? [])
     }
 }
 
@@ -230,9 +247,9 @@ extension Fanout {
         case .profile(let user, let audience, _):
             contacts(of: user, in: audience)
         case .presence(let user, let audience, _):
-            contacts(of: user, in: audience).subtracting(presenceHidden)
+            seeing(user, of: contacts(of: user, in: audience))
         case .openingPresence(let conversation, let user, _):
-            others(in: conversation, than: user).subtracting(presenceHidden)
+            seeing(user, of: others(in: conversation, than: user))
         case .conversation(let conversation, _), .message(let conversation, _, _), .read(let conversation, _, _),
             .openingMessage(let conversation, _, _), .reactions(let conversation, _, _),
             .openingReactions(let conversation, _, _), .piece(let conversation, _),

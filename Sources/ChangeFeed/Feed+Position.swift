@@ -33,11 +33,17 @@ extension Feed {
         /// must resync.
         package let seesPresence: Bool
 
-        package init(epoch: String, snapshot: Snapshot, conversations: [ID], seesPresence: Bool) {
+        /// The users whose presence and typing are not shown to the user because of a block. Valid as ``seesPresence``.
+        package let unseenUsers: [ID]
+
+        package init(
+            epoch: String, snapshot: Snapshot, conversations: [ID], seesPresence: Bool, unseenUsers: [ID] = []
+        ) {
             self.epoch = epoch
             self.snapshot = snapshot
             self.conversations = conversations
             self.seesPresence = seesPresence
+            self.unseenUsers = unseenUsers
         }
     }
 }

@@ -187,7 +187,7 @@ extension Feed {
     }
 
     private func deliverLocally(_ notice: TypingNotice) {
-        let receivers = fanout.others(in: notice.conversation, than: notice.user)
+        let receivers = fanout.receivers(of: notice)
         if !receivers.isEmpty { deliver([Fanout.AddressedPush(subscribers: Array(receivers), push: notice.push)]) }
     }
 

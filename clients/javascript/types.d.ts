@@ -284,6 +284,7 @@ export interface Changes {
   reset: boolean
   more: boolean
   me?: Me
+  blocked?: string[]
   profiles?: Profile[]
   presence?: Presence[]
   conversations?: Conversation[]
@@ -1013,6 +1014,19 @@ export interface MethodParams {
     /** The scheduled message. */
     id: string
   }
+  /** Blocks a user: neither can write to the other, or see the other's presence. */
+  'users.block': {
+    /** Another user. */
+    user_id: string
+  }
+  /** Ends the caller's block of a user. */
+  'users.unblock': {
+    /** A user whom the caller blocks. Nothing changes for another. */
+    user_id: string
+  }
+  /** Lists the users whom the caller blocks. */
+  'users.blocked': {
+  }
   /** Returns all that the user may see, or the changes since a cursor, and starts the pushes. */
   'sync.open': {
     /** The last cursor that the client has seen. */
@@ -1183,6 +1197,18 @@ export interface MethodResults {
     next: string | null
   }
   'messages.unschedule': ScheduledMessage
+  'users.block': {
+    /** The users whom the caller blocks, the first one first. */
+    user_ids: string[]
+  }
+  'users.unblock': {
+    /** The users whom the caller blocks, the first one first. */
+    user_ids: string[]
+  }
+  'users.blocked': {
+    /** The users whom the caller blocks, the first one first. */
+    user_ids: string[]
+  }
   'sync.open': Changes
   'sync.ack': {
   }

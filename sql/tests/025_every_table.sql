@@ -50,6 +50,10 @@ $$, array[
     'app.words select: alice 5, mallory 5',
     'app.devices delete: alice 1, mallory 0',
     'app.devices select: alice 1, mallory 0',
+    'blocks delete: alice 0, mallory 0, service_role 0',
+    'blocks insert: alice PL008, mallory PL008, service_role PL008',
+    'blocks select: alice 0, mallory 0, service_role 0',
+    'blocks update: service_role 0',
     'built_in_avatars delete: service_role 24',
     'built_in_avatars insert: service_role 23502',
     'built_in_avatars select: alice 24, anon 24, mallory 24, service_role 24',
@@ -111,7 +115,7 @@ select is((select array_agg(distinct name order by name) from attempts
     array['built_in_avatars'], 'row 39: anon reads only the catalogue of avatars');
 
 select is((select count(*) filter (where outcome in ('42501', '55000')) || ' of ' || count(*) from attempts),
-    '1574 of 1728', 'row 39: 1574 of 1728 attempts are refused');
+    '1596 of 1760', 'row 39: 1596 of 1760 attempts are refused');
 
 -- TRUNCATE ignores policies. MAINTAIN exists from 17 on.
 select is_empty($$

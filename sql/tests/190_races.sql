@@ -473,6 +473,28 @@ select is(tests.race('alice', 'select api.remove_member($, {bob})', 'postline_fe
 select is(tests.delivered(), 'dora 1', 'and goes with it');
 drop function tests.report(text, integer), tests.delivered();
 
+-- Blocks.
+select tests.make_user(name) from unnest(array['gina', 'hans', 'ivan', 'judy']) name;
+create function tests.blocked() returns bigint language sql as $$
+    select count(*) from public.conversation_members m
+     where m.is_blocked and m.user_id in (select i.id from tests.ids i)
+$$;
+select is(tests.race('gina', 'select api.block_user({hans})', 'hans', 'select api.open_conversation({gina})'),
+    'ok waits PL008', 'a conversation waits for a block, and does not begin');
+select is(tests.race('ivan', 'select api.open_conversation({judy})', 'judy', 'select api.block_user({ivan})'),
+    'ok waits ok', 'a block waits for a conversation');
+select is(tests.blocked(), 2::bigint, 'and holds for it');
+insert into tests.ids select 'ivan judy', c.id from public.conversations c
+ where c.participant1_id = least(tests.id('ivan'), tests.id('judy'))
+   and c.participant2_id = greatest(tests.id('ivan'), tests.id('judy'));
+select is(tests.race('judy', 'select api.unblock_user({ivan})', 'ivan', 'select api.send_message({ivan judy}, ''x'')'),
+    'ok waits ok', 'a message waits for the end of a block');
+select is(tests.race('judy', 'select api.block_user({ivan})', 'ivan', 'select api.send_message({ivan judy}, ''x'')'),
+    'ok waits PL007', 'a message waits for a block, and is refused');
+select is(tests.race('gina', 'select api.unblock_user({hans})', 'hans', 'select api.block_user({gina})'),
+    'ok waits ok', 'two users block each other at once');
+drop function tests.blocked();
+
 -- Cleanup.
 select dblink_disconnect('one'), dblink_disconnect('two');
 set session_replication_role = replica;
@@ -487,6 +509,7 @@ delete from app.former_members where user_id in (select id from tests.ids);
 delete from public.conversations where id in (select id from tests.ids);
 delete from public.username_history where user_id in (select id from tests.ids);
 delete from public.presence where user_id in (select id from tests.ids);
+delete from public.blocks where blocker_id in (select id from tests.ids);
 delete from app.node_users;
 delete from app.nodes;
 delete from app.unsettled_users;

@@ -430,5 +430,28 @@ select tests.as('alice', format('api.append_to_message(%L, %s, 3, ''answer'')', 
   from public.conversations c where c.id = tests.id('group');
 select matches((tests.due())[1], '^tell b group [0-9]+ .* an answer [0-9]+$', 'and is pushed at its end');
 
+-- Between two users of whom one blocks the other no message is pushed.
+delete from app.devices;
+delete from app.push_queue;
+select tests.make_user('erna');
+insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('erna'));
+select tests.register('dora', 'd'), tests.register('erna', 'e');
+update public.conversation_members set last_read_seq = 1000000 where conversation_id = tests.id('group');
+select tests.age();
+select tests.as('dora', format('api.block_user(%L)', tests.id('erna')));
+create function pg_temp.pushed() returns text[] language sql as $$
+    select array_agg(split_part(l, ' ', 2) || ' ' || (regexp_match(l, 'from [a-z]+|you there'))[1] order by l)
+      from unnest(tests.due()) l
+$$;
+select tests.say('group', 'alice', 'from alice'), tests.say('group', 'erna', 'from erna');
+select tests.as('erna', format('api.send_message(%L, ''you there?'', mentions => %L)', tests.id('group'),
+    array[tests.id('dora')]));
+select tests.queue();
+select is(pg_temp.pushed(), array['d from alice'], 'the blocker is pushed what others write');
+select tests.age();
+select tests.say('group', 'alice', 'from alice'), tests.say('group', 'dora', 'from dora');
+select tests.queue();
+select is(pg_temp.pushed(), array['e from alice'], 'and so is the blocked user');
+
 select * from finish();
 rollback;

@@ -73,7 +73,7 @@ struct Sync: Sendable {
         switch reading {
         case .ifEmpty: await reconnects.page(request, of: user.user)
         case .whole(let isPatient):
-            try await page(request, as: user.caller, readPosition, isPatient: isPatient)
+            try await page(request, as: user, readPosition, isPatient: isPatient)
         }
     }
 
@@ -89,7 +89,7 @@ struct Sync: Sendable {
     /// - Returns: nil if the page must be read again: the standby is unreachable or has not replayed everything that
     ///   the cursor has seen, or `isPatient` is set and the cursor is just ahead of the server.
     private func page(
-        _ request: SyncRequest, as caller: Caller, _ readPosition: FeedReadPosition, isPatient: Bool
+        _ request: SyncRequest, as user: VerifiedToken, _ readPosition: FeedReadPosition, isPatient: Bool
     ) async throws(ProtocolError) -> SyncPage? {
         var since: Snapshot?
         var until: Snapshot?
@@ -107,7 +107,7 @@ struct Sync: Sendable {
         if let lastPoll = readPosition.standby, let standby {
             do throws(PostgresError) {
                 rows = try await standby.rows(
-                    SyncRow.statement, parameters, as: caller,
+                    SyncRow.statement, parameters, as: user.caller,
                     after: StandbyWatch.recordEnded(since: lastPoll.snapshot, lastPoll.started))
             } catch {
                 // The standby is unreachable, or behind the cursor; the feed will leave it.
@@ -116,9 +116,9 @@ struct Sync: Sendable {
                 throw failure
             }
         } else {
-            rows = try await database.rowsInTurn(SyncRow.statement, parameters, as: caller)
+            rows = try await database.rowsInTurn(SyncRow.statement, parameters, as: user.caller)
         }
-        guard let row = SyncRow(rows) else { throw .fault("app.live_page returned no page") }
+        guard let row = SyncRow(rows) else { throw .fault("app.subscription_page returned no page") }
         if isPatient, row.isReset, let cursor = request.cursor, cursor.isJustAhead(of: row.snapshot, row.epoch) {
             return nil
         }
@@ -133,13 +133,24 @@ struct Sync: Sendable {
             row.next.map { .within(since: view.since, until: view.until, position: $0) } ?? .at(view.until)
         let more = row.next != nil || !isFirst
         let cursor = Cursor(epoch: row.epoch, place: place)
-        let start = row.conversations.map {
-            Feed.Start(
-                epoch: row.epoch, snapshot: seen, conversations: $0, seesPresence: row.seesPresence)
+        var start: Feed.Start?
+        if !more, let conversations = row.conversations {
+            // After the page: a block that begins later makes the session resync.
+            start = .init(
+                epoch: row.epoch, snapshot: seen, conversations: conversations, seesPresence: row.seesPresence,
+                unseenUsers: row.mayMissUsers ? try await unseenUsers(of: user.user) : [])
         }
-        return SyncPage(
-            cursor: cursor, isReset: row.isReset, more: more, start: more ? nil : start, row.writeChanges)
+        return SyncPage(cursor: cursor, isReset: row.isReset, more: more, start: start, row.writeChanges)
     }
+
+    /// Returns the users whose presence and typing are not shown to a user because of a block.
+    private func unseenUsers(of user: ID) async throws(ProtocolError) -> [ID] {
+        let rows = try await database.rows(Self.unseenUsers, [user.description], as: .feed)
+        guard let users = rows.ids(0, 0) else { throw .fault("feed.unseen_users returned no users") }
+        return users
+    }
+
+    private static let unseenUsers = Statement("feed.unseen_users", "select feed.unseen_users($1)")
 }
 
 extension MessagingService {

@@ -4,7 +4,7 @@ import Foundations
 import NIOCore
 import Postgres
 
-/// The data of one page of a view: the row of `app.live_page`.
+/// The data of one page of a view: the row of `app.subscription_page`.
 struct SyncRow: Sendable {
     let epoch: String
 
@@ -23,15 +23,18 @@ struct SyncRow: Sendable {
     /// True if others' presence is shown to the user.
     let seesPresence: Bool
 
+    /// True if there may be users whom the user does not see because of a block.
+    let mayMissUsers: Bool
+
     private let rows: Rows
 
     /// Takes the cursor's epoch, since, until and position, the maximum of messages per conversation, and of bytes.
     static let statement = Statement(
-        "app.live_page",
+        "app.subscription_page",
         """
         select epoch_now, snapshot, reset, next_position, changes, conversation_ids, is_durable, \
-        sees_presence \
-        from app.live_page($1, $2::pg_snapshot, $3::pg_snapshot, $4, $5::int, $6::int)
+        sees_presence, may_miss_users \
+        from app.subscription_page($1, $2::pg_snapshot, $3::pg_snapshot, $4, $5::int, $6::int)
         """)
 
     /// Nil if the result is not a page.
@@ -44,6 +47,7 @@ struct SyncRow: Sendable {
         next = rows.text(0, 3)
         isDurable = rows.text(0, 6) == "t"
         seesPresence = rows.text(0, 7) == "t"
+        mayMissUsers = rows.text(0, 8) == "t"
         self.rows = rows
     }
 

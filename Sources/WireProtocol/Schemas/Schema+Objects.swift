@@ -163,7 +163,7 @@ extension Schema {
     private static let changesMembers: [(String, Schema)] = [("cursor", .string), ("reset", .bool), ("more", .bool)]
 
     private static let changesLists: [(String, Schema)] = [
-        ("me", .me), ("profiles", .array(of: .profile)), ("presence", .array(of: .presence)),
+        ("me", .me), ("blocked", .array(of: .uuid)), ("profiles", .array(of: .profile)), ("presence", .array(of: .presence)),
         ("conversations", .array(of: .conversation)),
         ("messages", .array(of: .message)),
         ("pieces", .array(of: .piece)),

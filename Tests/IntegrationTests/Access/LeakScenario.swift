@@ -233,6 +233,12 @@ extension LeakScenario {
             if let cursor = result["cursor"]?.stringValue, let user = observer.user {
                 cursors[user, default: []].append(cursor)
             }
+            if method.hasPrefix("users."), let other = params["user_id"]?.stringValue {
+                // The live sessions of both users must read their view again.
+                for affected in observers where [observer.user, other].contains(affected.user) {
+                    try await affected.client.call("sync.open", [:])
+                }
+            }
             if method == "messages.schedule", let id = result["id"]?.stringValue { scheduled.append(id) }
         }
         return (observer.client, "\(method) \(params.text) of \(observer.user ?? "nobody")")
@@ -319,7 +325,9 @@ extension LeakScenario {
     private mutating func detailed(
         _ user: String, _ room: JSON, _ somebody: JSON, _ seq: JSON
     ) -> (String, JSONObject) {
-        switch roll(12) {
+        switch roll(14) {
+        case 12: return (roll(3) == 0 ? "users.block" : "users.unblock", ["user_id": somebody])
+        case 13: return ("users.blocked", [:])
         case 9:
             return (
                 "messages.send",

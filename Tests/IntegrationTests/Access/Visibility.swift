@@ -4,7 +4,7 @@ import Synchronization
 /// The data that `select` under row-level security returns to each user, at one moment.
 struct Visibility: Sendable {
     /// The marks of rows that may be pushed to a user: its own, those of its conversations, and profiles of users who
-    /// share a conversation with it, or left one after writing.
+    /// share a conversation with it, or left one after writing; and the users whom it blocks.
     var visible: [String: Set<String>] = [:]
 
     /// The marks of all profiles, which anyone may request.
@@ -116,6 +116,7 @@ struct Visibility: Sendable {
             union all select json_build_array(t.content)::text
               from (select * from public.message_pieces t \(only("t.conversation_id in \(mine)"))) t
             union all select row_to_json(t)::text from public.scheduled_messages t \(only("t.sender_id = \(me)"))
+            union all select json_build_array(t.blocked_id)::text from public.blocks t \(only("t.blocker_id = \(me)"))
             union all select row_to_json(t)::text from public.conversations t \(only("t.id in \(mine)"))
             union all select json_build_array(t.user_id)::text from \(members) t
             union all select json_build_array(t.conversation_id)::text from app.former_members t where t.user_id = \(me)

@@ -253,7 +253,7 @@ extension NodeSettings {
     }
 
     /// A node with shorter presence times.
-    fileprivate static func telling(
+    static func telling(
         grace: Duration = .milliseconds(100), lease: Duration = .seconds(120)
     ) -> NodeSettings {
         var times = PresenceTimes()
@@ -280,12 +280,12 @@ extension TestNode {
 
 extension TestClient {
     /// Returns the presence that is pushed up to a change made here.
-    fileprivate func presence(upTo fence: String, on database: TestDatabase) async throws -> [JSON] {
+    func presence(upTo fence: String, on database: TestDatabase) async throws -> [JSON] {
         try await pushesUpTo(fence, on: database).flatMap { $0["presence"]?.arrayValue ?? [] }
     }
 
     /// Waits for `sync.lagged`.
-    fileprivate func lag() async throws {
+    func lag() async throws {
         while true {
             let push = try await nextNotification()
             if push.method == "sync.lagged" { return }

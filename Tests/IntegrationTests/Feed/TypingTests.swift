@@ -126,7 +126,7 @@ struct TypingTests {
 
 extension TestClient {
     /// Returns the number of typing notices up to a change of the user's own data by SQL.
-    fileprivate func typing(upTo fence: String, on database: TestDatabase) async throws -> Int {
+    func typing(upTo fence: String, on database: TestDatabase) async throws -> Int {
         try await database.psql(
             "update public.user_private set preferences = preferences || '{\"fence\":\"\(fence)\"}' where id = '\(userID)'"
         )

@@ -213,6 +213,9 @@ struct ExpectedState: Sendable {
                          coalesce(p.avatar_type, '-'), coalesce(p.avatar_id, '-'), coalesce(p.avatar_url, '-'))
           from public.user_profiles p where p.id = $1::uuid
         union all
+        select 'blocked ' || coalesce(string_agg(b.blocked_id::text, ',' order by b.blocked_at, b.blocked_id), '')
+          from public.blocks b
+        union all
         select concat_ws(' ', 'conversation', c.id, c.kind, c.version, coalesce(c.title, '-'), c.last_seq,
                          coalesce(c.last_message_content, '-'))
           from public.conversations c

@@ -66,6 +66,9 @@ struct Model: Sendable {
     /// The presence of users who share a conversation with this one.
     private var presence: [String: Bool] = [:]
 
+    /// The users whom this one blocks.
+    private var blocked: [String] = []
+
     /// The last fence that arrived (see `ExpectedState`).
     private(set) var fence = 0
 
@@ -82,6 +85,7 @@ struct Model: Sendable {
         var violations: [String] = []
         var gaps: [Gap] = []
         if changes["reset"] == true { self = Model() }
+        if changes["blocked"] != nil { blocked = changes.ids("blocked") }
         // The conversation may be unknown, if it came and ended in between.
         for id in changes.ids("left") { rooms[id] = nil }
         if let object = changes["me"] {
@@ -284,7 +288,9 @@ struct Model: Sendable {
 extension Model {
     /// Returns the state as lines, in the form of `ExpectedState`.
     func lines(of user: String) -> Set<String> {
-        var lines: Set<String> = ["me \(user) \(me?.version ?? 0) \(me?.publicFields ?? "")"]
+        var lines: Set<String> = [
+            "me \(user) \(me?.version ?? 0) \(me?.publicFields ?? "")", "blocked \(blocked.joined(separator: ","))",
+        ]
         for (id, room) in rooms {
             let content = room.messages[room.newest]?.content ?? "-"
             lines.insert("conversation \(id) \(room.kind) \(room.version) \(room.title) \(room.newest) \(content)")

@@ -71,7 +71,17 @@ actor SQLWriter {
                 on conflict (conversation_id, user_id, seq, emoji) do update set is_set = not r.is_set
                 """)
             try await commit("reactions set", [Call(react, [group, user])])
-        case 95..<96:
+        case 95:
+            let block = Statement(
+                "block",
+                """
+                with ended as (delete from public.blocks where blocker_id = $1::uuid and blocked_id = $2::uuid returning 1)
+                insert into public.blocks (blocker_id, blocked_id)
+                select $1::uuid, $2::uuid where not exists (select from ended)
+                """)
+            let other = users.filter { $0 != user }.randomElement(using: &random) ?? ""
+            try await commit("blocks changed", [Call(block, [user, other])])
+        case 96:
             let update = Statement(
                 "send scheduled",
                 """
@@ -79,7 +89,7 @@ actor SQLWriter {
                  where sender_id = $1::uuid and refusal is null and next_try_at > now()
                 """)
             try await commit("scheduled messages made due", [Call(update, [user])])
-        case 96..<98:
+        case 97..<98:
             let update = Statement("retitle", "update public.conversations set title = $2 where id = $1::uuid")
             try await commit("titles changed", [Call(update, [group, "\(name) \(number)"])])
         default:

@@ -7,13 +7,14 @@ import WireProtocol
 struct Workload: Sendable {
     enum Action {
         case send, sendTwice, sendAgain, edit, delete, markRead, rename, changeAvatar, retitle
-        case add, remove, leave, promote, openDirect, comeBack, react, pin, set, schedule, stream
+        case add, remove, leave, promote, openDirect, comeBack, react, pin, set, schedule, stream, block, unblock
     }
 
     static let actions: [(weight: Int, choice: Action)] = [
         (50, .send), (4, .sendTwice), (4, .sendAgain), (8, .edit), (3, .delete), (10, .markRead), (5, .rename),
         (2, .changeAvatar), (2, .retitle), (5, .add), (3, .remove), (1, .leave), (2, .promote), (2, .openDirect),
         (2, .comeBack), (8, .react), (2, .pin), (2, .set), (4, .schedule), (4, .stream),
+        (2, .block), (3, .unblock),
     ]
 
     let device: Device
@@ -131,6 +132,11 @@ struct Workload: Sendable {
             await writeLog.record("settings changed")
         case .schedule: try await schedule(in: room)
         case .stream: try await stream(to: room)
+        case .block, .unblock:
+            guard user != device.user else { return }
+            _ = try await device.callWithRetry(
+                action == .block ? "users.block" : "users.unblock", ["user_id": .string(user)])
+            await writeLog.record("blocks changed")
         case .openDirect: try await openDirect()
         case .comeBack: await device.disconnect()
         }

@@ -48,7 +48,7 @@ enum Shape {
     /// All members of Changes. The first three are required and come first; the others have no order.
     static let changes = [
         "cursor", "reset", "more", "me", "profiles", "presence", "conversations", "messages", "pieces", "reactions",
-        "reads", "delivered", "left", "limited",
+        "reads", "delivered", "blocked", "left", "limited",
     ]
 }
 

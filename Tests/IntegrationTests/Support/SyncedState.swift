@@ -4,6 +4,9 @@ import WireProtocol
 /// The state of a client that follows exactly the protocol's rules (`docs/protocol.md`, section 3).
 struct SyncedState: Sendable, Equatable {
     var me: JSON?
+
+    /// The users whom the user blocks.
+    var blocked: [String] = []
     var profiles: [String: JSON] = [:]
     /// The presence of users who share a conversation.
     var presence: [String: JSON] = [:]
@@ -29,6 +32,7 @@ struct SyncedState: Sendable, Equatable {
             delivered[id] = nil
             limited.remove(id)
         }
+        if let ids = changes["blocked"]?.arrayValue { blocked = ids.compactMap(\.stringValue) }
         if let new = changes["me"], new.version >= me?.version ?? 0 { me = new }
         for profile in changes["profiles"]?.arrayValue ?? [] {
             guard let id = profile["id"]?.stringValue, profile.version >= profiles[id]?.version ?? 0 else { continue }

@@ -135,7 +135,8 @@ begin
                        bool_or(position(' ' || k.form in ' ' || k.name) > 0) as starts,
                        bool_or(position(k.form in k.name) > 0) as holds,
                        max(app.word_similarity(k.form, k.name)) as likeness
-                  from (select distinct c as user_id from unnest(candidates) as c where c <> me) c
+                  from (select distinct c as user_id from unnest(app.without_blocked(candidates)) as c
+                         where c <> me) c
                   join app.search_names n on n.user_id = c.user_id
                  cross join lateral (
                         select f as form, name from unnest(forms) as f,

@@ -1,10 +1,10 @@
 -- Returns one page of a user's view: all of it (a reset), or the changes since a snapshot.
 --
--- The view contains what `until` sees and `since` does not. It is walked in a fixed order (me; left by id; profiles by
--- id; presence by user; conversations by id; messages, pieces and reactions by conversation and seq; reads and
--- delivered marks by conversation and user), so that the last key is a position. Each section is a function in
--- app/sync.sql. The function is STABLE: all its queries use the caller's snapshot. Changes after `until` are not on
--- later pages, and the next delta contains them. Params that this function did not return cause a reset.
+-- The view contains what `until` sees and `since` does not. It is walked in a fixed order (me and the blocked users;
+-- left by id; profiles by id; presence by user; conversations by id; messages, pieces and reactions by conversation
+-- and seq; reads and delivered marks by conversation and user), so that the last key is a position. Each section is a
+-- function in app/sync.sql. The function is STABLE: all its queries use the caller's snapshot. Changes after `until`
+-- are not on later pages, and the next delta contains them. Params that this function did not return cause a reset.
 --
 -- A page ends when it is full, or after app.page_time, wherever it is then.
 --
@@ -36,6 +36,7 @@ declare
     active uuid[];
     walked uuid[];      -- the conversations whose members are read
     page record;        -- the bytes left in it, the next page's position, and the objects of its last section
+    blocked text;       -- app.sync_blocked
     me_object text;     -- the objects of each section
     left_ids text;
     profiles text;
@@ -113,6 +114,10 @@ begin
         if "position" is null and changed.has_profiles then
             me_object := app.sync_me(me, since, until);
             page.room := page.room - coalesce(pg_catalog.octet_length(me_object), 0);
+        end if;
+        if "position" is null then
+            blocked := app.sync_blocked(me, since);
+            page.room := page.room - coalesce(pg_catalog.octet_length(blocked), 0);
         end if;
 
         if section = 'left' then
@@ -219,8 +224,8 @@ begin
         conversation_ids := mine::text;
     end if;
     changes := '{' || pg_catalog.concat_ws(',',
-        '"me":' || me_object, '"profiles":[' || profiles || ']', '"presence":[' || presence || ']',
-        '"conversations":[' || conversations || ']', '"messages":[' || messages || ']',
+        '"me":' || me_object, '"blocked":[' || blocked || ']', '"profiles":[' || profiles || ']',
+        '"presence":[' || presence || ']', '"conversations":[' || conversations || ']', '"messages":[' || messages || ']',
         '"pieces":[' || pieces || ']', '"reactions":[' || reactions || ']', '"reads":[' || reads || ']',
         '"delivered":[' || delivered || ']', '"left":[' || left_ids || ']', '"limited":[' || limited || ']') || '}';
 end
@@ -248,7 +253,7 @@ begin atomic
 end;
 
 -- Returns a page, and whether its user sees the presence of others. That holds while the session is live, since a user
--- who changes it must resync. Nodes call this.
+-- who changes it must resync.
 create or replace function app.live_page(
     epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer,
     max_bytes integer)
@@ -260,5 +265,23 @@ begin atomic
     select p.epoch_now, p.snapshot, p.reset, p.next_position, p.changes, p.conversation_ids, p.is_durable, s.sees_others
       from app.sync_page(live_page.epoch, live_page.since, live_page.until, live_page."position",
                          live_page.messages_per_conversation, live_page.max_bytes) p
+     cross join app.presence_visibility() s;
+end;
+
+-- Returns a page. `may_miss_users` is true if there may be users whose presence and typing its user does not see
+-- because of a block: a node then reads feed.unseen_users, after the page. Nodes call this.
+create or replace function app.subscription_page(
+    epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer,
+    max_bytes integer)
+returns table (
+    epoch_now text, snapshot text, reset boolean, next_position text, changes text, conversation_ids text,
+    is_durable boolean, sees_presence boolean, may_miss_users boolean)
+language sql stable
+begin atomic
+    select p.epoch_now, p.snapshot, p.reset, p.next_position, p.changes, p.conversation_ids, p.is_durable,
+           s.sees_others, s.changed_xid is not null
+      from app.sync_page(subscription_page.epoch, subscription_page.since, subscription_page.until,
+                         subscription_page."position", subscription_page.messages_per_conversation,
+                         subscription_page.max_bytes) p
      cross join app.presence_visibility() s;
 end;

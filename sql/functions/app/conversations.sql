@@ -97,16 +97,30 @@ begin
 end
 $$;
 
--- Locks the conversation of a new member, checks that the user exists, and sets the read mark and the transaction ids.
+-- Locks the conversation of a new member, checks that the user exists and that there is no block between the two of a
+-- direct conversation, or between caller and new member of a group, and sets the read mark and the transaction ids.
 create or replace function app.validate_new_member() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     newest bigint := app.touch_conversation(new.conversation_id);
+    me uuid := auth.uid();
+    first uuid;
+    second uuid;
 begin
-    -- Waits for a concurrent deletion or merge of the user, and then finds the tombstone. Those lock the profile `for
-    -- update` (app.validate_profile), so other changes of the profile do not wait for this transaction.
+    -- Waits for a concurrent deletion, merge or block of the user, and then finds it. Those lock the profile `for
+    -- update` (app.validate_profile, app.validate_block), so other changes of the profile do not wait for this
+    -- transaction.
     perform 1 from public.user_profiles p where p.id = new.user_id and not p.is_deleted for key share;
     if not found then
+        perform app.refuse_hidden('There is no such user.');
+    end if;
+    select c.participant1_id, c.participant2_id into first, second from public.conversations c
+     where c.id = new.conversation_id;
+    if first is not null then
+        new.is_blocked := app.is_blocked(first, second);
+    end if;
+    if not app.is_merging() and (new.is_blocked and me in (first, second)
+                                 or first is null and me <> new.user_id and app.is_blocked(me, new.user_id)) then
         perform app.refuse_hidden('There is no such user.');
     end if;
     new.last_read_seq := greatest(0, least(coalesce(new.last_read_seq, newest), newest));

@@ -152,6 +152,9 @@ begin
         twin := case when room.direct then app.replace_participant(room.id, account, room.other) end;
         if twin is null then
             perform app.transfer_membership(room.id, guest, account, coalesce(counted_after[place], 0) + 1, room.most);
+            if room.direct then
+                perform app.mark_blocked(account, room.other);
+            end if;
         else
             perform app.append_conversation(
                 room.id, twin, guest, account, coalesce(counted_after[place], 0) + 1, room.most);
@@ -160,6 +163,7 @@ begin
     end loop;
 
     perform app.merge_scheduled(guest, account);
+    perform app.merge_blocks(guest, account);
     perform app.merge_media(guest, account);
     perform app.merge_profiles(guest, account);
     perform app.drop_unused_avatars(account);

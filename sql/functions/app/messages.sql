@@ -43,6 +43,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     xid xid8 := pg_catalog.pg_current_xact_id();
     is_list boolean := new.attachment ? 'more';
+    seat public.conversation_members;
 begin
     -- app.number_messages has numbered it.
     if pg_catalog.current_setting('role') = 'postline_sender' then
@@ -94,14 +95,22 @@ begin
     update public.conversation_members m
        set last_read_seq = new.seq, sent_seq = new.seq, sent_xid = xid
      where m.conversation_id = new.conversation_id and m.user_id = new.sender_id and not m.is_deleted
+       and not m.is_blocked
        and (new.client_id is null or not exists (
             select from public.messages s
              where s.conversation_id = new.conversation_id and s.sender_id = new.sender_id
                and s.client_id = new.client_id));
     if not found then
-        if exists (select from public.conversation_members m
-                    where m.conversation_id = new.conversation_id and m.user_id = new.sender_id
-                      and not m.is_deleted) then
+        select m.* into seat from public.conversation_members m
+         where m.conversation_id = new.conversation_id and m.user_id = new.sender_id and not m.is_deleted;
+        if seat.user_id is not null then
+            -- A repeated message has been sent, whoever blocks whom now.
+            if seat.is_blocked and not exists (
+                select from public.messages s
+                 where s.conversation_id = new.conversation_id and s.sender_id = new.sender_id
+                   and s.client_id = new.client_id) then
+                perform app.refuse_blocked();
+            end if;
             raise exception using errcode = 'unique_violation', constraint = 'messages_client_id_key',
                 schema = 'public', table = 'messages',
                 message = '"client_id" was already used in this conversation.';
@@ -210,6 +219,8 @@ begin
         perform app.refuse_forbidden('Only the sender of a message can edit it.');
     elsif app.is_streaming(old.conversation_id, old.seq) then
         perform app.refuse_forbidden('The message is streaming. Append to it, or finish it first.');
+    elsif auth.uid() is not null and app.has_block(old.conversation_id) then
+        perform app.refuse_blocked();
     elsif new.content is null or new.content = '' and not app.may_be_empty(new.kind) then
         perform app.refuse_content();
     elsif app.needs_attachment(new.kind) and new.attachment is null then

@@ -20,6 +20,8 @@ begin
         return;
     elsif not is_pinned then
         pinned := pg_catalog.array_remove(pinned, seq);
+    elsif app.has_block(conversation_id) then
+        perform app.refuse_blocked();
     elsif message.deleted_at is not null then
         perform app.refuse_forbidden('A deleted message cannot be pinned.');
     elsif pg_catalog.cardinality(pinned) >= 50 then
@@ -40,6 +42,8 @@ declare
 begin
     if seat.kind = 'group' and seat.role = 'member' then
         perform app.refuse_forbidden('Only the owner and admins of a group can change its data.');
+    elsif app.has_block(conversation_id) then
+        perform app.refuse_blocked();
     end if;
     update public.conversations c set data = set_conversation_data.data
      where c.id = set_conversation_data.conversation_id;

@@ -197,7 +197,7 @@ create or replace trigger follow_preference after update on public.user_private
     execute function app.propagate_preference();
 
 -- Returns whether the caller sees the presence of others, which it does unless it hides its own, and the transaction
--- that last changed this.
+-- that last changed this, or whose presence it sees (app.propagate_block).
 create or replace function app.presence_visibility(out sees_others boolean, out changed_xid xid8)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
@@ -209,15 +209,16 @@ begin
 end
 $$;
 
--- Returns the users whose presence the caller sees: those who share a conversation, unless the caller hides its own.
--- Users who hide theirs are included: their rows are empty.
+-- Returns the users whose presence the caller sees: those who share a conversation, unless the caller hides its own, or
+-- one of the two blocks the other. Users who hide theirs are included: their rows are empty.
 create or replace function app.presence_visible_users() returns setof uuid
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp rows 200 as $$
 begin
     if (app.presence_visibility()).sees_others then
         return query
             select distinct o.user_id from public.conversation_members o
-             where o.conversation_id in (select app.my_conversations());
+             where o.conversation_id in (select app.my_conversations())
+               and o.user_id not in (select app.blocked_users(auth.uid()));
     end if;
 end
 $$;

@@ -252,6 +252,7 @@ begin
                                   order by t.seq desc limit 1000) y
                           where y.sender_id <> d.user_id and y.deleted_at is null
                             and not app.is_streaming(q.conversation_id, y.seq)
+                            and not app.is_blocked(d.user_id, y.sender_id)
                           order by y.seq desc limit 1)
                         union all
                         -- A mention breaks a mute. Those of the user and of everyone are read apart, in their order.
@@ -266,6 +267,7 @@ begin
                                  order by y.seq desc limit 1) y) w
                   join public.messages t on t.conversation_id = q.conversation_id and t.seq = w.seq
                  where t.sender_id <> d.user_id and t.deleted_at is null
+                   and not app.is_blocked(d.user_id, t.sender_id)
                  order by t.seq desc limit 1) n on true),
     -- Once per user, who may have ten devices and thousands of conversations.
     badges as materialized (

@@ -113,6 +113,8 @@ begin
         perform app.refuse_hidden('There is no such message.');
     elsif message.deleted_at is not null or message.kind = 'system' then
         perform app.refuse_forbidden('Nobody can react to this message.');
+    elsif new.is_set and app.has_block(new.conversation_id) then
+        perform app.refuse_blocked();
     end if;
     if tg_op = 'UPDATE' and new.is_set and not old.is_set then
         new.created_at := pg_catalog.clock_timestamp();

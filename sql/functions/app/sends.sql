@@ -7,10 +7,10 @@ drop function if exists app.number_messages(uuid[], uuid[], text[], uuid[]);
 -- of the message that it answers. An array of details is null if no message has any.
 --
 -- Returns the messages that can be written now, with their positions from 1. It leaves out, unchanged, those of senders
--- who are not members, with a repeated client_id, with an invalid text or details, or in a conversation that another
--- transaction has locked: these are sent singly, and get their error there. So no message waits for a conversation or
--- fails because of another's. If a text waits for a conversation, later texts of the same sender wait too, so that they
--- take effect in order.
+-- who are not members or may not write, with a repeated client_id, with an invalid text or details, or in a
+-- conversation that another transaction has locked: these are sent singly, and get their error there. So no message
+-- waits for a conversation or fails because of another's. If a text waits for a conversation, later texts of the same
+-- sender wait too, so that they take effect in order.
 create or replace function app.number_messages(
     senders uuid[], conversations uuid[], contents text[], client_ids uuid[], replies bigint[], mentions text[],
     everyone boolean[], data text[]) returns table (
@@ -40,6 +40,7 @@ begin
                    as s (sender_id, conversation_id, content, client_id, reply_to_seq, mentions, everyone, data, place)
           join public.conversation_members m
             on m.conversation_id = s.conversation_id and m.user_id = s.sender_id and not m.is_deleted
+           and not m.is_blocked
          where s.conversation_id = any (locked)
            and (held is null or not exists (
                 select from unnest(senders, conversations) with ordinality as e (sender_id, conversation_id, place)

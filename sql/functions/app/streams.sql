@@ -105,7 +105,8 @@ begin
      where s.conversation_id = append_piece.conversation_id and s.seq = append_piece.seq and s.sender_id = me
        and s.length = append_piece.start and s.length + added <= app.max_message_characters()
        and exists (select from public.conversation_members m
-                    where m.conversation_id = append_piece.conversation_id and m.user_id = me and not m.is_deleted)
+                    where m.conversation_id = append_piece.conversation_id and m.user_id = me and not m.is_deleted
+                      and not m.is_blocked)
     returning s.length into present;
     if found then
         insert into public.message_pieces as p (conversation_id, seq, start, content)
@@ -116,6 +117,9 @@ begin
         return present;
     end if;
     perform app.check_stream(conversation_id, seq);
+    if app.has_block(conversation_id) then
+        perform app.refuse_blocked();
+    end if;
     select s.length into present from app.message_streams s
      where s.conversation_id = append_piece.conversation_id and s.seq = append_piece.seq;
     if start between 0 and present - added

@@ -72,7 +72,7 @@ declare
     oldest xid8 := pg_catalog.pg_snapshot_xmin(since);
     changed uuid[];
     shared uuid[];
-    is_flipped boolean;     -- the caller hides its presence, or no longer does: that of all others changes
+    is_flipped boolean;     -- it has changed whose presence the caller sees
     is_checked boolean;     -- all changes were checked singly
 begin
     select coalesce(pg_catalog.array_agg(c.id order by c.id), '{}'),
@@ -361,8 +361,26 @@ begin
              group by m.user_id order by m.user_id offset 0) u
       left join lateral (
             select p.is_online, p.last_seen_at, p.changed_xid from public.presence p
-             where p.user_id = u.id offset 0) p on sees_others
+             where p.user_id = u.id offset 0) p on sees_others and u.id not in (select app.blocked_users(me))
      order by u.id;
+end
+$$;
+
+-- Returns the users whom the caller blocks, in a reset if there are any, in a delta if that may have changed, or null.
+-- It counts as a change of whose presence the caller sees (app.propagate_block).
+create or replace function app.sync_blocked(me uuid, since pg_snapshot) returns text
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+    found_ids text;
+begin
+    if since is not null and coalesce(
+        pg_catalog.pg_visible_in_snapshot((app.presence_visibility()).changed_xid, since), true) then
+        return null;
+    end if;
+    select pg_catalog.string_agg('"' || b.blocked_id::text || '"', ',' order by b.blocked_at, b.blocked_id)
+      into found_ids
+      from public.blocks b where b.blocker_id = me;
+    return coalesce(found_ids, case when since is not null then '' end);
 end
 $$;
 
@@ -374,7 +392,7 @@ create or replace function app.sync_presence(
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
     visibility record := app.presence_visibility();
-    -- True if the user has begun or ceased to hide its own presence, and so to see that of others.
+    -- True if it has changed whose presence the user sees.
     flipped boolean := since is not null and coalesce(app.is_change(visibility.changed_xid, since, until), false);
     last_id uuid;
     found_objects text[] := '{}';
@@ -388,14 +406,15 @@ begin
     loop
         last_id := app.sync_step_end(mine, after_id);
         for part in
-            -- Presence that is known, in a delta also that which no longer is. If the user has begun to hide its own,
-            -- everyone's is empty: it sees none.
+            -- Presence that is known, in a delta also that which no longer is. If it has changed whose presence the
+            -- user sees, that of everyone: what the user no longer sees is empty.
             select p.user_id as id, app.presence_object(p.user_id, p.is_online, p.last_seen_at) as object
               from app.shared_presence(mine, entered, since, until, after_id, last_id) p
              where visibility.sees_others
                    and (p.is_new or flipped or app.is_change(p.changed_xid, since, until))
-                   and (until is null or pg_catalog.pg_visible_in_snapshot(p.changed_xid, until))
-                   and (p.is_online or p.last_seen_at is not null or p.changed_xid is not null and since is not null)
+                   and (until is null or coalesce(pg_catalog.pg_visible_in_snapshot(p.changed_xid, until), flipped))
+                   and (p.is_online or p.last_seen_at is not null or flipped
+                        or p.changed_xid is not null and since is not null)
                 or not visibility.sees_others
              order by p.user_id
         loop

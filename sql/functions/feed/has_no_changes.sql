@@ -143,6 +143,8 @@ begin
            and not exists (
                 select from own o
                  where o.user_id = a.id and not pg_catalog.pg_visible_in_snapshot(o.xid, a.since))
+           -- A node must know whom the others do not see (feed.unseen_users).
+           and (select count(*) from app.blocked_users(a.id)) = 0
            and coalesce(pg_catalog.pg_visible_in_snapshot(
                    (select p.hidden_xid from public.presence p where p.user_id = a.id), a.since), true)),
     mine as materialized (
