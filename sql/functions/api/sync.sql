@@ -225,7 +225,8 @@ begin
     end if;
     changes := '{' || pg_catalog.concat_ws(',',
         '"me":' || me_object, '"blocked":[' || blocked || ']', '"profiles":[' || profiles || ']',
-        '"presence":[' || presence || ']', '"conversations":[' || conversations || ']', '"messages":[' || messages || ']',
+        '"presence":[' || presence || ']', '"conversations":[' || conversations || ']',
+        '"messages":[' || messages || ']',
         '"pieces":[' || pieces || ']', '"reactions":[' || reactions || ']', '"reads":[' || reads || ']',
         '"delivered":[' || delivered || ']', '"left":[' || left_ids || ']', '"limited":[' || limited || ']') || '}';
 end
