@@ -70,7 +70,12 @@ declare
     pieces integer := 1;
     counts record;  -- feed.count_changes
 begin
-    if pg_catalog.pg_snapshot_xmin(since) <> beyond then
+    if pg_catalog.pg_snapshot_xmin(since) = beyond then
+        -- No transaction has had an id since then.
+        if bound <= beyond then
+            return;
+        end if;
+    else
         select r.lows, r.highs into lows, highs from feed.change_ranges(since, bound) r;
     end if;
     -- Not with several ranges: between them are rows of transactions in progress.
