@@ -88,7 +88,8 @@ $$;
 create or replace function app.validate_reaction() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-    message public.messages;
+    message record;
+    is_member boolean := true;
 begin
     if tg_op = 'UPDATE' and row(new.conversation_id, new.user_id, new.seq, new.emoji)
        is distinct from row(old.conversation_id, old.user_id, old.seq, old.emoji) then
@@ -99,17 +100,21 @@ begin
         new.changed_xid := pg_catalog.pg_current_xact_id();
         return new;
     end if;
+    select m.kind, m.deleted_at into message from public.messages m
+     where m.conversation_id = new.conversation_id and m.seq = new.seq
+       and exists (select from public.conversation_members o
+                    where o.conversation_id = new.conversation_id and o.user_id = new.user_id and not o.is_deleted);
+    if message.kind is null then
+        is_member := exists (
+            select from public.conversation_members o
+             where o.conversation_id = new.conversation_id and o.user_id = new.user_id and not o.is_deleted);
+    end if;
     -- The policy checks it too, but only after this trigger, whose errors would reveal messages.
-    if coalesce(new.user_id <> auth.uid(), false) or not exists (
-        select from public.conversation_members m
-         where m.conversation_id = new.conversation_id and m.user_id = new.user_id and not m.is_deleted) then
+    if not is_member or coalesce(new.user_id <> auth.uid(), false) then
         perform app.refuse_hidden('There is no such conversation.');
     elsif not coalesce(app.is_reaction(new.emoji), false) then
         perform app.refuse_param('emoji', '"emoji" must be one emoji, or a name of a-z 0-9 _ + - of at most 32 bytes.');
-    end if;
-    select m.* into message from public.messages m
-     where m.conversation_id = new.conversation_id and m.seq = new.seq;
-    if message.id is null then
+    elsif message.kind is null then
         perform app.refuse_hidden('There is no such message.');
     elsif message.deleted_at is not null or message.kind = 'system' then
         perform app.refuse_forbidden('Nobody can react to this message.');
@@ -127,9 +132,10 @@ create or replace trigger keep
     before insert or update of conversation_id, user_id, seq, emoji, is_set on public.message_reactions
     for each row execute function app.validate_reaction();
 
--- Returns the numbers of reactions after `step` more of one emoji, or fewer.
+-- Returns the numbers of reactions after `step` more of one emoji, or fewer. Stable, as jsonb_build_object is, so that it
+-- is inlined: otherwise it would be planned for each reaction.
 create or replace function app.stepped_counts(counts jsonb, emoji text, step bigint) returns jsonb
-language sql immutable parallel safe
+language sql stable parallel safe
 begin atomic
     select case when coalesce((counts ->> emoji)::bigint, 0) + step > 0
                 then counts || pg_catalog.jsonb_build_object(emoji, coalesce((counts ->> emoji)::bigint, 0) + step)
@@ -152,7 +158,8 @@ begin
        set counts = app.stepped_counts(c.counts, add_reactions.emoji, add_reactions.step), version = c.version + 1,
            changed_xid = pg_catalog.pg_current_xact_id()
     returning c.counts into numbers;
-    if step > 0 and (numbers ->> emoji)::bigint = step
+    -- The numbers of 21 take more than 300 bytes, which is faster to ask.
+    if step > 0 and pg_catalog.pg_column_size(numbers) > 300 and (numbers ->> emoji)::bigint = step
        and (select count(*) from pg_catalog.jsonb_object_keys(numbers)) > 20 then
         perform app.refuse_forbidden('A message can have at most 20 different reactions.');
     end if;
@@ -173,8 +180,10 @@ begin
     if tg_op <> 'INSERT' then
         removed := array(select row(o.*)::public.message_reactions from before o where o.is_set);
     end if;
-    -- Most statements set one, or take one back.
-    if cardinality(added) = 1 and removed = '{}' then
+    -- Most statements set one, or take one back. One with `on conflict` runs this for inserts and for updates.
+    if added = '{}' and removed = '{}' then
+        return null;
+    elsif cardinality(added) = 1 and removed = '{}' then
         perform app.add_reactions(added[1].conversation_id, added[1].seq, added[1].emoji, 1);
     elsif cardinality(removed) = 1 and added = '{}' then
         perform app.add_reactions(removed[1].conversation_id, removed[1].seq, removed[1].emoji, -1);
@@ -192,7 +201,18 @@ begin
     end if;
     if added = '{}' then
         return null;
-    elsif exists (
+    elsif cardinality(added) = 1 and removed = '{}' then
+        -- The same for one, in a third of the time.
+        if (select m.deleted_at is null
+                   and not exists (select from public.message_reactions r
+                                    where r.conversation_id = m.conversation_id and r.user_id = added[1].user_id
+                                      and r.seq = m.seq and r.is_set offset 10)
+              from public.messages m
+             where m.conversation_id = added[1].conversation_id and m.seq = added[1].seq) then
+            return null;
+        end if;
+    end if;
+    if exists (
         -- Deleted meanwhile: a deletion locks the numbers too (app.remove_reactions).
         select from unnest(added) a join public.messages m on m.conversation_id = a.conversation_id and m.seq = a.seq
          where m.deleted_at is not null) then
@@ -229,12 +249,21 @@ declare
     me uuid := app.caller();
     reactions public.reaction_counts;
     is_change boolean;
+    own text;
+    has_old boolean;
 begin
     if is_set then
-        insert into public.message_reactions as r (conversation_id, user_id, seq, emoji)
+        -- Most are new. The second statement would also run the triggers of updates.
+        insert into public.message_reactions (conversation_id, user_id, seq, emoji)
         values (set_reaction.conversation_id, me, set_reaction.seq, set_reaction.emoji)
-        on conflict on constraint message_reactions_pkey do update set is_set = true where not r.is_set;
+        on conflict on constraint message_reactions_pkey do nothing;
         is_change := found;
+        if not is_change then
+            insert into public.message_reactions as r (conversation_id, user_id, seq, emoji)
+            values (set_reaction.conversation_id, me, set_reaction.seq, set_reaction.emoji)
+            on conflict on constraint message_reactions_pkey do update set is_set = true where not r.is_set;
+            is_change := found;
+        end if;
     else
         update public.message_reactions r set is_set = false
          where r.conversation_id = set_reaction.conversation_id and r.user_id = me and r.seq = set_reaction.seq
@@ -248,12 +277,14 @@ begin
             perform app.refuse_hidden('There is no such message.');
         end if;
     end if;
+    select coalesce(pg_catalog.json_agg(r.emoji order by r.created_at, r.emoji) filter (where r.is_set)::text, '[]'),
+           pg_catalog.bool_or(not r.is_set and r.emoji <> set_reaction.emoji)
+      into own, has_old
+      from public.message_reactions r
+     where r.conversation_id = set_reaction.conversation_id and r.user_id = me and r.seq = set_reaction.seq;
     -- The changed row tells the user's devices all of its reactions to the message: those that were taken back before
     -- are needed no longer.
-    if is_change and exists (
-        select from public.message_reactions r
-         where r.conversation_id = set_reaction.conversation_id and r.user_id = me and r.seq = set_reaction.seq
-           and r.emoji <> set_reaction.emoji and not r.is_set) then
+    if is_change and has_old then
         delete from public.message_reactions r
          where r.conversation_id = set_reaction.conversation_id and r.user_id = me and r.seq = set_reaction.seq
            and r.emoji <> set_reaction.emoji and not r.is_set;
@@ -263,8 +294,7 @@ begin
     if not found then
         reactions := row(set_reaction.conversation_id, set_reaction.seq, '{}', 0, null);
     end if;
-    return (select app.reactions_object(reactions, o.emojis)
-              from app.reactions_by(me, set_reaction.conversation_id, set_reaction.seq) o)::json;
+    return app.reactions_object(reactions, own);
 end
 $$;
 
