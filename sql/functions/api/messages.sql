@@ -177,7 +177,7 @@ begin
              where o.conversation_id = messages.conversation_id and o.seq > page.beyond and o.seq < bound
              order by o.seq limit messages.max_results), from_last => after_seq is null, room => app.page_bytes());
     end if;
-    select pg_catalog.string_agg(r.object, ',' order by r.seq) into reactions
+    select pg_catalog.string_agg(r.object, ',') into reactions
       from app.seen_reactions(messages.conversation_id, page.beyond, newest) r;
     if app.has_streams(conversation_id) then
         select pg_catalog.string_agg(p.object, ',' order by p.seq) into pieces
