@@ -3221,11 +3221,17 @@ begin
                       and not m.is_blocked)
     returning s.length into present;
     if found then
-        insert into public.message_pieces as p (conversation_id, seq, start, content)
-        values (append_piece.conversation_id, append_piece.seq, append_piece.start, append_piece.content)
-        -- Only an empty piece has no length, which the first one is if the message began without a text.
-        on conflict on constraint message_pieces_pkey do update
-           set content = excluded.content, changed_xid = excluded.changed_xid;
+        if start > 0 then
+            insert into public.message_pieces (conversation_id, seq, start, content)
+            values (append_piece.conversation_id, append_piece.seq, append_piece.start, append_piece.content);
+        else
+            -- The first piece is empty if the message began without a text. Not for all pieces, since this runs the
+            -- triggers of inserts and updates.
+            insert into public.message_pieces as p (conversation_id, seq, start, content)
+            values (append_piece.conversation_id, append_piece.seq, append_piece.start, append_piece.content)
+            on conflict on constraint message_pieces_pkey do update
+               set content = excluded.content, changed_xid = excluded.changed_xid;
+        end if;
         return present;
     end if;
     perform app.check_stream(conversation_id, seq);
