@@ -4164,7 +4164,7 @@ begin
         if (select m.deleted_at is null
                    and not exists (select from public.message_reactions r
                                     where r.conversation_id = m.conversation_id and r.user_id = added[1].user_id
-                                      and r.seq = m.seq and r.is_set offset 10)
+                                      and r.seq = m.seq and r.is_set is not false offset 10)
               from public.messages m
              where m.conversation_id = added[1].conversation_id and m.seq = added[1].seq) then
             return null;
@@ -7348,7 +7348,7 @@ CREATE FUNCTION app.reactions_by(user_id uuid, conversation_id uuid, seq bigint)
     BEGIN ATOMIC
  SELECT COALESCE((json_agg(r.emoji ORDER BY r.created_at, r.emoji))::text, '[]'::text) AS "coalesce"
     FROM public.message_reactions r
-   WHERE ((r.conversation_id = reactions_by.conversation_id) AND (r.user_id = reactions_by.user_id) AND (r.seq = reactions_by.seq) AND r.is_set);
+   WHERE ((r.conversation_id = reactions_by.conversation_id) AND (r.user_id = reactions_by.user_id) AND (r.seq = reactions_by.seq) AND (r.is_set IS NOT FALSE));
 END;
 
 CREATE TABLE public.reaction_counts (
@@ -8489,7 +8489,7 @@ begin
       from (select r.seq, '[' || pg_catalog.string_agg('"' || r.emoji || '"', ', ') || ']' as emojis
               from (select r.seq, r.emoji from public.message_reactions r
                      where r.conversation_id = seen_reactions.conversation_id and r.user_id = me
-                       and r.seq > low and r.seq <= high and r.is_set
+                       and r.seq > low and r.seq <= high and r.is_set is not false
                      order by r.seq, r.created_at, r.emoji) r
              group by r.seq order by r.seq) o;
     return query

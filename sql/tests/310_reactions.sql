@@ -231,5 +231,25 @@ select cmp_ok(pg_temp.rows_read((select max(m.seq) - 1 from public.messages m
                                   where m.conversation_id = tests.id('group'))), '<=', c.before + 2,
     'a reaction does not read the reactions to other messages') from costs c;
 
+-- Nor the reactions of other users, as a list does not either. The statistics are those of a message with many.
+set local session_replication_role = replica;
+insert into public.message_reactions (conversation_id, user_id, seq, emoji)
+select tests.id('group'), gen_random_uuid(), 6, 'z' from generate_series(1, 3000);
+insert into public.reaction_counts (conversation_id, seq, counts) values (tests.id('group'), 6, '{"z": 3000}')
+    on conflict (conversation_id, seq) do update set counts = '{"z": 3000}';
+set local session_replication_role = origin;
+analyze public.message_reactions;
+create function pg_temp.reactions_read(call text) returns bigint language plpgsql as $$
+declare
+    relations oid[] := array(select i.indexrelid from pg_index i
+                              where i.indrelid = 'public.message_reactions'::regclass);
+    before bigint := (select sum(pg_stat_get_xact_tuples_returned(r)) from unnest(relations) r);
+begin
+    perform tests.as('alice', call);
+    return (select sum(pg_stat_get_xact_tuples_returned(r)) from unnest(relations) r) - before;
+end $$;
+select cmp_ok(pg_temp.reactions_read(format(call, tests.id('group'))), '<=', 50::bigint, call)
+  from unnest(array['api.messages(%L)', 'api.react(%L, 6, ''w'')', 'api.react(%L, 6, ''w'', false)']) call;
+
 select * from finish();
 rollback;

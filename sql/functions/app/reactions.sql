@@ -27,7 +27,8 @@ drop function if exists app.own_reactions_object(public.reaction_counts, uuid);
 drop function if exists app.own_reactions(uuid, uuid, bigint);
 drop function if exists app.reactions_object(public.reaction_counts);
 
--- Returns one row: what a user has set for a message, as JSON. It is inlined into the calling statement.
+-- Returns one row: what a user has set for a message, as JSON. It is inlined into the calling statement. `is not false`
+-- keeps it from the index on the reactions of all users: that has a condition, `is_set`.
 create or replace function app.reactions_by(user_id uuid, conversation_id uuid, seq bigint)
 returns table (emojis text)
 language sql stable
@@ -35,7 +36,7 @@ begin atomic
     select coalesce(pg_catalog.json_agg(r.emoji order by r.created_at, r.emoji)::text, '[]')
       from public.message_reactions r
      where r.conversation_id = reactions_by.conversation_id and r.user_id = reactions_by.user_id
-       and r.seq = reactions_by.seq and r.is_set;
+       and r.seq = reactions_by.seq and r.is_set is not false;
 end;
 
 -- Returns the reactions to the messages of a page as the caller sees them: those to messages with numbers above `low`,
@@ -88,7 +89,7 @@ begin
       from (select r.seq, '[' || pg_catalog.string_agg('"' || r.emoji || '"', ', ') || ']' as emojis
               from (select r.seq, r.emoji from public.message_reactions r
                      where r.conversation_id = seen_reactions.conversation_id and r.user_id = me
-                       and r.seq > low and r.seq <= high and r.is_set
+                       and r.seq > low and r.seq <= high and r.is_set is not false
                      order by r.seq, r.created_at, r.emoji) r
              group by r.seq order by r.seq) o;
     return query
@@ -223,7 +224,7 @@ begin
         if (select m.deleted_at is null
                    and not exists (select from public.message_reactions r
                                     where r.conversation_id = m.conversation_id and r.user_id = added[1].user_id
-                                      and r.seq = m.seq and r.is_set offset 10)
+                                      and r.seq = m.seq and r.is_set is not false offset 10)
               from public.messages m
              where m.conversation_id = added[1].conversation_id and m.seq = added[1].seq) then
             return null;
