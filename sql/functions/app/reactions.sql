@@ -150,8 +150,8 @@ create or replace trigger keep
     before insert or update of conversation_id, user_id, seq, emoji, is_set on public.message_reactions
     for each row execute function app.validate_reaction();
 
--- Returns the numbers of reactions after `step` more of one emoji, or fewer. Stable, as jsonb_build_object is, so that it
--- is inlined: otherwise it would be planned for each reaction.
+-- Returns the numbers of reactions after `step` more of one emoji, or fewer. Stable, as jsonb_build_object is, so that
+-- it is inlined: otherwise it would be planned for each reaction.
 create or replace function app.stepped_counts(counts jsonb, emoji text, step bigint) returns jsonb
 language sql stable parallel safe
 begin atomic
