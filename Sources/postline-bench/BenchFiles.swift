@@ -30,6 +30,14 @@ enum BenchFiles {
         }
     }
 
+    static func read(_ path: String) throws -> String {
+        do {
+            return try String(contentsOfFile: path, encoding: .utf8)
+        } catch {
+            throw BenchError("\(path) cannot be read.")
+        }
+    }
+
     /// Returns the latencies in pgbench's log, which has a line per transaction: `client number microseconds script
     /// epoch microseconds`.
     static func latencies(prefix: String) throws -> [Duration] {

@@ -10,7 +10,7 @@ enum NginxServer {
             daemon off; pid \(directory)/nginx.pid; error_log /dev/null; worker_processes auto; user root;
             events {}
             http {
-              access_log off; client_max_body_size 64m; client_body_temp_path \(directory)/incoming;
+              access_log off; client_max_body_size 128m; client_body_temp_path \(directory)/incoming;
               server { listen 127.0.0.1:\(port); root \(directory)/files; location / { dav_methods PUT; } }
             }
             """

@@ -17,6 +17,8 @@ struct PostlineBench: AsyncParsableCommand {
 
               sends         messages sent, answered and pushed in a second, beside pgbench
               talk          two people who talk in one conversation, beside pgbench
+              details       lists of messages with replies, mentions and reactions, and what a reaction costs
+              streams       messages that stream in a hundred conversations, and what a piece costs
               reads         reads of the 50 newest messages in a second, beside pgbench
               latency       from a change by SQL to its push, beside a bare C program that listens
               fanout        one change to a thousand members, beside nats-server
@@ -30,6 +32,7 @@ struct PostlineBench: AsyncParsableCommand {
               presence      ten thousand come online, until who knows them all is told; typing, between two nodes
               push          a thousand messages a second to who has no app open, and what pushes cost sends
               media         pictures into the node's folder, beside nginx, and what a hundred at once cost sends
+              upload        the same with files of 100 MiB, two at once
               profiles      from a change of a profile until a thousand contacts on two nodes have it
               logins        what sign-ins cost those who read
               backpressure  what sessions that do not read cost those that do, and the node
@@ -44,7 +47,7 @@ struct PostlineBench: AsyncParsableCommand {
     enum Measurement: String, CaseIterable, ExpressibleByArgument {
         case hotpaths, latency, sends, talk, reads, nodes, standby, fanout, deliveries, profiles, logins, backpressure,
             crowd
-        case http, client, presence, push, media, fairness, growth
+        case http, client, presence, push, media, upload, details, streams, fairness, growth
         // Last, since it makes the database large.
         case search
         case steady
@@ -105,7 +108,9 @@ struct PostlineBench: AsyncParsableCommand {
             $0 != .all && (measurements.contains($0) || measurements.contains(.all) && $0 != .steady)
         }
         let steps = connections.map { [$0] } ?? [16, 64, 1]
-        let pairs = max(20, chosen.contains(.sends) ? PgBench.mostClients + (steps.max() ?? 0) : connections ?? 0)
+        let pairs = max(
+            chosen.contains(.streams) ? StreamBench.people : 20,
+            chosen.contains(.sends) ? PgBench.mostClients + (steps.max() ?? 0) : connections ?? 0)
         var figures: [BenchResult] = []
         do {
             say("starting a PostgreSQL and a node, and making \(2 * pairs) people …")
@@ -157,7 +162,13 @@ struct PostlineBench: AsyncParsableCommand {
                 world: world, connections: steps[0], seconds: seconds, rounds: rounds, say: say
             ).run()
         case .media:
-            return try await MediaBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
+            return try await MediaBench(
+                load: .pictures, world: world, seconds: seconds, rounds: rounds, say: say
+            ).run()
+        case .upload:
+            return try await MediaBench(load: .files, world: world, seconds: seconds, rounds: rounds, say: say).run()
+        case .details: return try await DetailsBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
+        case .streams: return try await StreamBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
         case .latency: return try await LatencyBench(world: world, seconds: seconds, say: say).run()
         case .fanout: return try await FanoutBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
         case .deliveries: return try await DeliveryBench(world: world, seconds: seconds, say: say).run()

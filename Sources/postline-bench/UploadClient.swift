@@ -11,7 +11,7 @@ enum UploadClient {
     /// - Parameter target: the address's path and query.
     /// - Throws: `BenchError` if the upload was refused.
     static func put(
-        _ body: ByteBuffer, to target: String, port: Int, group: MultiThreadedEventLoopGroup
+        _ body: ByteBuffer, _ type: String, to target: String, port: Int, group: MultiThreadedEventLoopGroup
     ) async throws {
         let channel = try await ClientBootstrap(group: group).connect(host: "127.0.0.1", port: port) { channel in
             channel.eventLoop.makeCompletedFuture {
@@ -19,7 +19,7 @@ enum UploadClient {
             }
         }
         let head =
-            "PUT \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: image/png\r\n"
+            "PUT \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: \(type)\r\n"
             + "Content-Length: \(body.readableBytes)\r\n\r\n"
         let answer = try await channel.executeThenClose { inbound, outbound in
             try await outbound.write(ByteBuffer(string: head))
