@@ -14,7 +14,11 @@ import websockets
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
-ARGUMENTS = ["headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage", "hide-scrollbars"]
+# The microphone is one that beeps. A page still needs the permission for it.
+ARGUMENTS = [
+    "headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage", "hide-scrollbars",
+    "use-fake-device-for-media-stream",
+]
 UNUSED = [
     "AcceptCHFrame", "BackForwardCache", "HttpsUpgrades", "InterestFeedContentSuggestions", "LensOverlay",
     "MediaRouter", "OptimizationGuideModelDownloading", "OptimizationHints", "OptimizationTargetPrediction",

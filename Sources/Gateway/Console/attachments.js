@@ -5,8 +5,11 @@ import { sentence } from './errors.js'
 import { icon } from './icons.js'
 import { toast } from './notice.js'
 import { messagePicture, uploadLine } from './picture-view.js'
+import { length } from './time.js'
+import { voicePlayer } from './voice-player.js'
 
-/// The elements that play, by media id. A row that is drawn anew takes over its own.
+/// What plays, as `{ media, view }` by media id: the element, and what it is in. A row that is drawn anew takes over
+/// its own view.
 const players = new Map()
 
 /// Returns true if an attachment is shown as a picture: not one that was sent as a file.
@@ -52,32 +55,46 @@ export function sendingFiles(message, cancel) {
     uploadLine('sending-files-line', message, nameOf(message.attachment), cancel))
 }
 
-/// A video or an audio, which is loaded when it is played.
+/// A video or an audio, which is loaded when it is played. One with a waveform has it.
 function player(app, attachment, preview) {
-  const { media_id: id, mime_type: type } = attachment
+  const { media_id: id, mime_type: type, waveform } = attachment
   const held = players.get(id)
-  if (held?.isConnected) {
+  if (held?.view.isConnected) {
     // Moving an element stops it.
-    if (!held.paused) queueMicrotask(() => held.play())
-    return held
+    if (!held.media.paused) queueMicrotask(() => held.media.play())
+    return held.view
   }
   players.delete(id)
   const kind = type.startsWith('video/') ? 'video' : 'audio'
+  /// Returns a playing element, or null after a toast that says why there is none. `show` returns the view that has it,
+  /// and `hide` is called if the browser cannot play it.
+  const play = async ({ show, hide }) => {
+    const url = preview ?? await addressOf(app, attachment)
+    if (!url) return null
+    const media = h(kind, { src: url })
+    media.addEventListener('error', () => {
+      if (players.get(id)?.media === media) players.delete(id)
+      hide(media)
+      toast(`${nameOf(attachment)} cannot be played by this browser.`, 'bad')
+    }, { once: true })
+    media.addEventListener('play', () => {
+      for (const other of players.values()) if (other.media !== media) other.media.pause()
+    })
+    players.set(id, { media, view: show(media) })
+    media.play().catch(() => {})
+    return media
+  }
+  if (waveform && kind === 'audio') return voicePlayer(attachment, play)
   const button = h('button', {
     class: 'card', type: 'button', tabIndex: -1, 'aria-label': `Play ${nameOf(attachment)}`,
-    onclick: async () => {
-      const url = preview ?? await addressOf(app, attachment)
-      if (!url) return
-      const element = h(kind, { class: 'player', controls: true, src: url, title: nameOf(attachment) })
-      element.addEventListener('error', () => {
-        if (players.get(id) === element) players.delete(id)
-        element.replaceWith(button)
-        toast(`${nameOf(attachment)} cannot be played by this browser.`, 'bad')
-      }, { once: true })
-      players.set(id, element)
-      button.replaceWith(element)
-      element.play().catch(() => {})
-    },
+    onclick: () => play({
+      show: (media) => {
+        Object.assign(media, { className: 'player', controls: true, title: nameOf(attachment) })
+        button.replaceWith(media)
+        return media
+      },
+      hide: (media) => media.replaceWith(button),
+    }),
   }, face('play', attachment))
   return button
 }
@@ -143,12 +160,6 @@ function nameOf({ name, mime_type: type, waveform }) {
 export function size(bytes) {
   return bytes < 1_000_000 ? `${Math.max(1, Math.round(bytes / 1024)).toLocaleString('en')} KB`
     : `${(bytes / 2 ** 20).toLocaleString('en', { maximumFractionDigits: 1 })} MB`
-}
-
-/// Returns a duration as in `1:05`.
-function length(milliseconds) {
-  const seconds = Math.round(milliseconds / 1000)
-  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
 }
 
 function decodeURIComponentOrNot(part) {

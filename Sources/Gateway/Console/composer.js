@@ -7,9 +7,11 @@ import { MentionMenu } from './mention-menu.js'
 import { mentionParams } from './mentions.js'
 import { announce, toast } from './notice.js'
 import { previewFiles } from './picture-preview.js'
+import { canRecord } from './recording.js'
 import { quotedName, quotedText } from './reply-quote.js'
 import { askForTime } from './scheduled.js'
 import { soon } from './time.js'
+import { VoiceBar } from './voice-bar.js'
 
 const mostCharacters = 8000
 
@@ -31,6 +33,9 @@ export class Composer {
   #button
   #later
   #attach
+  #microphone
+  #line
+  #voice
   element
 
   constructor(app, { onSent }) {
@@ -72,14 +77,27 @@ export class Composer {
       class: 'icon-button later', type: 'button', 'aria-label': 'Send later', title: 'Send later',
       onclick: () => askForTime((date) => this.#sendLater(date)),
     }, icon('clock'))
+    this.#microphone = h('button', {
+      class: 'icon-button microphone', type: 'button', hidden: true, 'aria-label': 'Record a voice message',
+      title: 'Record a voice message', onclick: () => this.#record(),
+    }, icon('microphone'))
+    this.#voice = new VoiceBar({
+      onSend: (file) => this.#sendVoice(file),
+      onClose: () => {
+        this.#line.hidden = false
+        this.focus()
+      },
+      onProblem: (problem) => this.#say(problem),
+    })
+    this.#line = h('div', { class: 'composer-line' },
+      this.#attach, this.#input, this.#count, this.#later, this.#microphone, this.#button)
     this.element = h('form', {
       class: 'composer', noValidate: true,
       onsubmit: (event) => {
         event.preventDefault()
         this.#submit()
       },
-    }, this.#mentions.element, this.#banner, this.#problem,
-    h('div', { class: 'composer-line' }, this.#attach, this.#input, this.#count, this.#later, this.#button), chooser)
+    }, this.#mentions.element, this.#banner, this.#problem, this.#line, this.#voice.element, chooser)
   }
 
   focus() { this.#input.focus() }
@@ -127,6 +145,21 @@ export class Composer {
     })
   }
 
+  async #record() {
+    this.#problem.hidden = true
+    const chat = this.#chat
+    this.#line.hidden = await this.#voice.start(() => this.#chat === chat && !this.#editing)
+  }
+
+  async #sendVoice(file) {
+    const reply = this.#replyParams()
+    this.#replyTo = null
+    this.#drawBanner()
+    this.#onSent()
+    announce('Sending the voice message.')
+    await this.#chat.sendFiles([file], reply).catch((error) => toast(sentence(error), 'bad'))
+  }
+
   #paste(event) {
     const files = [...event.clipboardData?.files ?? []]
     // What was copied from a document is text with a picture of it: the text is what is meant.
@@ -138,11 +171,13 @@ export class Composer {
   /// Shows the draft of a conversation.
   show(conversation) {
     this.#attach.hidden = !this.#app.pictures.isOffered
+    this.#showMicrophone()
     if (this.#conversation?.id === conversation.id) {
       this.#conversation = conversation
       return
     }
     this.#chat?.setTyping(false)
+    this.#voice.abandon()
     this.#conversation = conversation
     this.#chat = this.#app.client.chat(conversation.id)
     this.#editing = this.#replyTo = null
@@ -160,6 +195,7 @@ export class Composer {
 
   edit(message) {
     this.#chat.setTyping(false)
+    this.#voice.abandon()
     this.#replyTo = null
     this.#editing = message
     this.#write(message.content ?? '')
@@ -207,8 +243,15 @@ export class Composer {
     this.#changed()
   }
 
+  /// A voice message takes the place of a text, so it is offered where there is none.
+  #showMicrophone() {
+    this.#microphone.hidden = !canRecord() || this.#attach.hidden || !this.#takesAll || Boolean(this.#editing)
+      || Boolean(this.#input.value.trim())
+  }
+
   #changed() {
     this.#problem.hidden = true
+    this.#showMicrophone()
     const length = [...this.#input.value].length
     this.#count.hidden = length < mostCharacters - 500
     this.#count.textContent = length > mostCharacters

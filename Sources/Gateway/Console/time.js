@@ -72,3 +72,9 @@ export function date(time) { return dateFormat.format(new Date(time)).replace(',
 
 /// `Friday 19 February 2027, 14:05`
 export function full(time) { return `${date(time)}, ${clock(time)}` }
+
+/// Returns a duration as in `1:05`.
+export function length(milliseconds) {
+  const seconds = Math.round(milliseconds / 1000)
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
+}
