@@ -36,6 +36,8 @@ struct MessageDetailsTests {
         #expect(TypedLine("/react 👍") == .react(seq: nil, emoji: "👍"))
         #expect(TypedLine("/react #1 👍") == .react(seq: 1, emoji: "👍"))
         #expect(TypedLine("/react") == .incomplete(usage: "/react EMOJI, or /react #NUMBER EMOJI"))
+        #expect(TypedLine("/thread") == .thread(seq: nil) && TypedLine("/thread #2") == .thread(seq: 2))
+        #expect(TypedLine("/thread that") == .incomplete(usage: "/thread, or /thread #NUMBER"))
         #expect(TypedLine("/pin") == .pin(seq: nil, isPinned: true))
         #expect(TypedLine("/unpin #3") == .pin(seq: 3, isPinned: false))
         #expect(TypedLine("/pin this") == .incomplete(usage: "/pin, or /pin #NUMBER"))
@@ -119,6 +121,28 @@ struct MessageDetailsTests {
                 == [.effect(.react(model.openMessages[0], emoji: "🎉", isSet: true))])
         scene.messages[Fixture.group]?[0].reactions = []
         #expect(lines(model.handle(.shows(scene.shown)), model) == ["* #1 has no reactions: To the lake?"])
+    }
+
+    @Test("shows the replies to the last answered message, or to one by its number")
+    func threads() {
+        var scene = scene
+        var model = model(scene)
+        #expect(lines(model.perform(.thread(seq: nil)), model) == ["! There is no such message here."])
+        #expect(model.perform(.thread(seq: 2)) == [.effect(.loadReplies(model.openMessages[1]))])
+        #expect(lines(model.perform(.thread(seq: 9)), model).first?.contains("no message #9") == true)
+        scene.say("Yes", in: Fixture.group)
+        scene.messages[Fixture.group]?[2].replyTo = Message.Quote(
+            seq: 1, senderID: Fixture.bob, content: "To the lake?", version: 1)
+        _ = model.handle(.shows(scene.shown))
+        let messages = model.openMessages
+        #expect(model.perform(.thread(seq: nil)) == [.effect(.loadReplies(messages[0]))])
+        #expect(
+            lines(model.handle(.replies(messages[0], [messages[2]])), model)
+                == ["  #1    Bob Brown: To the lake?", "  #3    Bob Brown: Yes"])
+        #expect(lines(model.handle(.replies(messages[1], [])), model) == ["* Nobody has answered #2."])
+        let many = Array(repeating: messages[2], count: ChatEffect.maxReplies)
+        #expect(
+            lines(model.handle(.replies(messages[0], many)), model).last == "* These are the last 200 replies.")
     }
 
     @Test("pins the last message or one by its number, and shows the pinned ones")

@@ -34,7 +34,8 @@ struct ChatEffects {
             case .discard(let changes): for change in changes { try await client.discardChange(change) }
             case .file(.send(let path, let text, let id, let details)):
                 try await send(OutgoingAttachment(contentsOf: try Self.file(path)), text, in: id, details)
-            case .search, .openDirect, .loadOlder, .group, .schedule, .file, .fetchCatalogue, .account, .quit:
+            case .search, .openDirect, .loadOlder, .loadReplies, .group, .schedule, .file, .fetchCatalogue, .account,
+                .quit:
                 return false
             }
         } catch {
@@ -54,6 +55,7 @@ struct ChatEffects {
             case .loadOlder(let id):
                 try await view.chat(id).loadOlder()
                 report(.loadedOlder(conversationID: id))
+            case .loadReplies(let message): report(.replies(message, try await replies(to: message)))
             case .group(let action): try await perform(action)
             case .schedule(let action): try await perform(action)
             case .file(let action): try await perform(action)
@@ -67,6 +69,18 @@ struct ChatEffects {
         } catch {
             fail(error)
         }
+    }
+
+    /// Returns the last replies to a message. A page may have fewer than its limit.
+    private func replies(to message: Message) async throws -> [Message] {
+        var replies: [Message] = []
+        while replies.count < ChatEffect.maxReplies {
+            let limit = ChatEffect.maxReplies - replies.count
+            let page = try await client.replies(to: message, before: replies.first, limit: limit)
+            guard !page.isEmpty else { break }
+            replies = page + replies
+        }
+        return replies
     }
 
     private func fail(_ error: any Error) {

@@ -11,6 +11,8 @@ enum ChatEvent: Sendable, Equatable {
     case loadedOlder(conversationID: Conversation.ID)
     /// The avatars that the server offers.
     case catalogue([BuiltInAvatar])
+    /// The replies to a message, oldest first.
+    case replies(Message, [Message])
     /// The messages that wait for their time in the open conversation.
     case scheduled([ScheduledMessage])
     /// A request succeeded, with a sentence to show.
@@ -55,6 +57,7 @@ enum ChatEffect: Sendable, Equatable {
     case search(query: String, purpose: SearchPurpose)
     case openDirect(User)
     case loadOlder(conversationID: Conversation.ID)
+    case loadReplies(Message)
     case group(GroupAction)
     case schedule(ScheduleAction)
     case file(FileAction)
@@ -62,6 +65,9 @@ enum ChatEffect: Sendable, Equatable {
     case account(AccountAction)
     /// Ends the chat with a farewell.
     case quit(saying: String?)
+
+    /// The number of replies that are shown, the newest.
+    static let maxReplies = 200
 }
 
 /// A notice to the user.

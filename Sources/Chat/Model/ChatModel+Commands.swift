@@ -36,6 +36,7 @@ extension ChatModel {
         case .delete(let seq): return delete(seq)
         case .reply(let seq, let text): return reply(seq, text)
         case .react(let seq, let emoji): return react(seq, emoji)
+        case .thread(let seq): return thread(seq)
         case .pin(let seq, let isPinned): return pin(seq, isPinned)
         case .pins: return pins
         case .numbers:

@@ -58,6 +58,24 @@ extension ChatModel {
         }
     }
 
+    /// Requests the replies to a message.
+    func thread(_ seq: Int?) -> [ChatOutput] {
+        do {
+            let answered = Set(openMessages.compactMap { $0.isDeleted ? nil : $0.replyTo?.seq })
+            return [.effect(.loadReplies(try message(seq) { $0.seq.map(answered.contains) ?? false }))]
+        } catch {
+            return [.notice(.failed(error.sentence))]
+        }
+    }
+
+    /// Shows the replies to a message below it.
+    static func thread(of message: Message, _ replies: [Message]) -> [ChatOutput] {
+        guard !replies.isEmpty else { return [.notice(.info("Nobody has answered \(message.number)."))] }
+        let isCut = replies.count >= ChatEffect.maxReplies
+        return [.notice(.numbered([message] + replies))]
+            + (isCut ? [.notice(.info("These are the last \(replies.count) replies."))] : [])
+    }
+
     /// Pins a message, or ends that. Without a number it is the last message, or the one that was pinned last.
     func pin(_ seq: Int?, _ isPinned: Bool) -> [ChatOutput] {
         do {

@@ -73,6 +73,8 @@ struct ChatModel: Sendable {
         case .catalogue(let avatars):
             catalogue = avatars
             return []
+        case .replies(let message, let replies):
+            return Self.thread(of: message, replies)
         case .scheduled(let messages):
             return [.notice(.scheduled(messages))]
         case .done(let sentence):

@@ -53,6 +53,7 @@ enum Help {
                 "/delete": "delete your last message; /delete #12 another",
                 "/reply TEXT": "answer the last message of others; /reply #12 TEXT",
                 "/react EMOJI": "react to it, or take yours back; /react #12 EMOJI",
+                "/thread": "show the replies to the last answered; /thread #12",
                 "/pin": "pin the last message for all; /pin #12 another",
                 "/unpin": "unpin the last pinned message; /unpin #12 another",
                 "/pins": "show the pinned messages",

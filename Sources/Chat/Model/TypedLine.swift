@@ -34,6 +34,8 @@ enum TypedLine: Sendable, Equatable {
     /// A nil number means the last message of another user.
     case reply(seq: Int?, String)
     case react(seq: Int?, emoji: String)
+    /// Shows the replies to a message. A nil number means the last message that was answered.
+    case thread(seq: Int?)
     /// A nil number means the last message.
     case pin(seq: Int?, isPinned: Bool)
     /// Shows the pinned messages.
@@ -134,6 +136,9 @@ enum TypedLine: Sendable, Equatable {
             let (seq, emoji) = number(before: argument)
             return emoji.isEmpty
                 ? .incomplete(usage: "/react EMOJI, or /react #NUMBER EMOJI") : .react(seq: seq, emoji: emoji)
+        case "thread":
+            let (seq, rest) = number(before: argument)
+            return rest.isEmpty ? .thread(seq: seq) : .incomplete(usage: "/thread, or /thread #NUMBER")
         case "pin", "unpin":
             let (seq, rest) = number(before: argument)
             return rest.isEmpty

@@ -74,6 +74,9 @@ struct ChatTests {
                 try bob.type("/reply At noon, @alice")
                 try await alice.waitForOutput("Bob Okafor: At noon, @alice")
                 try await alice.waitForOutput("      > #")
+                try alice.type("/thread")
+                // Below the message, with its number.
+                try await alice.waitForOutput("  Bob Okafor: At noon, @alice")
                 try bob.type("/react 👍")
                 try await alice.waitForOutput(" has 👍 1: Shall we meet?")
                 try alice.type("/pin")
