@@ -315,6 +315,17 @@ class PictureTests(ConsoleCase):
         alice.until(lambda: alice.driver.execute_script(
             "return document.querySelector('audio.player')?.duration") == 1, "the audio to load")
 
+    def test_a_file_is_never_shown_as_a_deleted_message_while_it_is_sent(self):
+        bob = self.browser(BOB)
+        bob.open(ALPS)
+        self.slow(bob, 20_000)
+        self.choose(bob, self.file("plan.bin", bytes(200_000)))
+        self.send_shown(bob)
+        bob.one(".message.pending progress")
+        bob.until(lambda: "You: A file" in bob.row(ALPS).text, "the file in the list")
+        bob.click("Cancel the upload")
+        bob.until(lambda: not bob.all(".message.pending"), "cancelled")
+
     def test_reports_a_file_that_is_not_a_picture(self):
         bob = self.browser(BOB)
         bob.open(ALPS)

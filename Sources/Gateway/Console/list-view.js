@@ -214,7 +214,8 @@ export class ListView {
     if (!conversation.last_message_time) return 'No messages yet'
     const { last_message_sender_id: sender, last_message_content: content, last_message_event: event } = conversation
     if (event) return eventText(directory, { event, sender_id: sender, content })
-    const text = content === null ? 'Message deleted' : content || 'A picture'
+    const { last_message_kind: kind = 'image' } = conversation
+    const text = content === null ? 'Message deleted' : quotedText({ kind, content })
     if (sender === directory.userID) return `You: ${text}`
     return conversation.kind === 'group' ? `${directory.name(sender)}: ${text}` : text
   }

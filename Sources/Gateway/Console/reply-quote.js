@@ -2,7 +2,8 @@
 
 import { h } from './dom.js'
 
-const kinds = { image: 'A picture', video: 'A video', audio: 'A voice message', file: 'A file' }
+/// What stands for a message without text. A text without any has begun to stream.
+const kinds = { text: '…', image: 'A picture', video: 'A video', audio: 'A voice message', file: 'A file' }
 
 /// Returns who wrote a quoted message, as the page names the user.
 export function quotedName(directory, { sender_id: sender }) {

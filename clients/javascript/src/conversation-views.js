@@ -158,7 +158,7 @@ export class ConversationViews {
     }
     // An unsent message is the newest.
     return !last ? view : {
-      ...view, last_message_content: last.params.content ?? null, last_message_time: last.created_at,
+      ...view, last_message_content: last.params.content ?? '', last_message_time: last.created_at,
       last_message_sender_id: this.userID, last_message_event: undefined,
       last_message_kind: last.params.kind ?? 'text',
     }

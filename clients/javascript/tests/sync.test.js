@@ -245,6 +245,10 @@ describe('Sync', () => {
     await chat.send('', { kind: 'custom', data: { poll: [] } })
     assert.deepEqual(shown(), ['custom', ''])
     await chat.discard(chat.messages.at(-1))
+    server.methods['media.create'] = () => new Promise(() => {})
+    await chat.sendFiles([new Blob(['x'])])
+    assert.deepEqual(shown(), ['file', ''])
+    await chat.discard(chat.messages.at(-1))
     assert.deepEqual(shown(), ['image', null])
     // The device does not have that message yet.
     const later = { last_seq: 5, version: 4, last_message_content: 'later' }
