@@ -315,6 +315,36 @@ class PictureTests(ConsoleCase):
         alice.until(lambda: alice.driver.execute_script(
             "return document.querySelector('audio.player')?.duration") == 1, "the audio to load")
 
+    def test_shows_the_first_frame_of_a_video_and_plays_it_by_keyboard(self):
+        alice, bob = self.two_people()
+        bob.module("""
+            const canvas = Object.assign(document.createElement('canvas'), { width: 320, height: 180 })
+            const context = canvas.getContext('2d')
+            const recorder = new MediaRecorder(canvas.captureStream(), { mimeType: 'video/webm' })
+            const recorded = new Promise((resolve) => { recorder.ondataavailable = ({ data }) => resolve(data) })
+            recorder.start()
+            for (let frame = 0; frame < 40; frame += 1) {
+                context.fillStyle = `hsl(${frame * 9} 60% 50%)`
+                context.fillRect(0, 0, 320, 180)
+                await new Promise((resolve) => requestAnimationFrame(resolve))
+            }
+            recorder.stop()
+            const data = new DataTransfer()
+            data.items.add(new File([await recorded], 'colours.webm', { type: 'video/webm' }))
+            document.getElementById('compose').dispatchEvent(
+                new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }))""")
+        self.send_shown(bob)
+        poster = alice.one(".poster[data-state='shown']")
+        self.assertEqual(poster.get_attribute("aria-label"), "Play colours.webm")
+        size = (poster.rect["width"], poster.rect["height"])
+        self.assertEqual(size, (320, 180))
+        alice.driver.execute_script("document.querySelector('.message:has(.poster)').focus()")
+        alice.press(Keys.ENTER)
+        alice.until(lambda: alice.driver.execute_script(
+            "return document.querySelector('video.player')?.currentTime > 0"), "the video to play")
+        rect = alice.one("video.player").rect
+        self.assertEqual((rect["width"], rect["height"]), size)
+
     def test_a_file_is_never_shown_as_a_deleted_message_while_it_is_sent(self):
         bob = self.browser(BOB)
         bob.open(ALPS)

@@ -4,7 +4,7 @@ import { h } from './dom.js'
 import { sentence } from './errors.js'
 import { icon } from './icons.js'
 import { toast } from './notice.js'
-import { messagePicture, uploadLine } from './picture-view.js'
+import { fitted, messagePicture, uploadLine } from './picture-view.js'
 import { length } from './time.js'
 import { voicePlayer } from './voice-player.js'
 
@@ -43,10 +43,32 @@ export function attachmentViews(app, message, alt) {
     }
     const preview = message.previews[index]
     if (isPicture(message, attachment)) return messagePicture(app, { ...message, attachment, preview }, alt)
-    return !isSentAsFile(message) && /^(video|audio)\//.test(attachment.mime_type)
-      ? player(app, attachment, preview) : download(app, attachment)
+    const view = isPlayed(message, attachment) ? player(app, attachment, preview) : download(app, attachment)
+    view.dataset.file = index
+    return view
   })
 }
+
+/// Returns the actions for the files of a message, which a menu has. `open` is called with the index of a file.
+export function fileActions(message, open) {
+  return message.attachments.map((attachment, index) => {
+    if (!attachment.media_id || isPicture(message, attachment)) return null
+    const [name, verb] = isPlayed(message, attachment) ? ['play', 'Play'] : ['down', 'Download']
+    return { name, label: `${verb} ${nameOf(attachment)}`, run: () => open(index) }
+  })
+}
+
+/// Plays, pauses or downloads a file of a message whose row this is.
+export function openFile(row, index) {
+  const view = row.querySelector(`[data-file="${index}"]`)
+  const control = view?.querySelector('.voice-play') ?? view
+  if (!(control instanceof HTMLMediaElement)) control?.click()
+  else if (control.paused) control.play().catch(() => {})
+  else control.pause()
+}
+
+/// Returns true if an attachment is played in place.
+function isPlayed(message, { mime_type: type }) { return !isSentAsFile(message) && /^(video|audio)\//.test(type) }
 
 /// The files of a message that is not sent yet, with how far their upload has come. `cancel` ends it.
 export function sendingFiles(message, cancel) {
@@ -85,18 +107,35 @@ function player(app, attachment, preview) {
     return media
   }
   if (waveform && kind === 'audio') return voicePlayer(attachment, play)
+  const hasPoster = kind === 'video' && attachment.preview_media_id
   const button = h('button', {
-    class: 'card', type: 'button', tabIndex: -1, 'aria-label': `Play ${nameOf(attachment)}`,
+    class: hasPoster ? 'picture poster' : 'card', type: 'button', tabIndex: -1,
+    'aria-label': `Play ${nameOf(attachment)}`,
     onclick: () => play({
       show: (media) => {
         Object.assign(media, { className: 'player', controls: true, title: nameOf(attachment) })
+        media.dataset.file = button.dataset.file
+        if (kind === 'video' && attachment.width && attachment.height) fitted(media, attachment)
         button.replaceWith(media)
         return media
       },
       hide: (media) => media.replaceWith(button),
     }),
-  }, face('play', attachment))
+  })
+  if (hasPoster) drawPoster(app, button, attachment)
+  else button.append(...face('play', attachment))
   return button
+}
+
+/// Draws the first frame of a video, in the size that the video has.
+function drawPoster({ pictures }, button, attachment) {
+  const { preview_media_id: id, duration_ms: duration } = attachment
+  button.append(
+    h('img', { alt: '', decoding: 'async', draggable: false }),
+    h('span', { class: 'picture-wait' }, icon('picture')),
+    h('span', { class: 'poster-play' }, icon('play')),
+    ...typeof duration === 'number' ? [h('span', { class: 'poster-length' }, length(duration))] : [])
+  pictures.watch(fitted(button, attachment), { attachment: { media_id: id } })
 }
 
 function download(app, attachment) {

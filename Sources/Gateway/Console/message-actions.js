@@ -1,6 +1,6 @@
 // What the user can do with a message: the entries of its menu.
 
-import { onlyPicture } from './attachments.js'
+import { fileActions, onlyPicture } from './attachments.js'
 import { h } from './dom.js'
 import { sentence } from './errors.js'
 import { tokenize } from './links.js'
@@ -11,7 +11,7 @@ import { repliesTo, showReplies } from './replies.js'
 const mostLinks = 3
 
 /// Returns the actions `{ name, label, run }` for a message of the server's, in their order; `name` is also the name of
-/// an icon. `handlers` are `reply`, `react`, `show`, `edit`, `remove`, `openPerson` and `openPicture`.
+/// an icon. `handlers` are `reply`, `react`, `show`, `edit`, `remove`, `openPerson`, `openPicture` and `openFile`.
 export function messageActions(app, message, handlers) {
   const { client, directory, pictures } = app
   const isMine = message.sender_id === directory.userID
@@ -34,6 +34,7 @@ export function messageActions(app, message, handlers) {
     },
     hasReactions(message) && { name: 'group', label: 'Who reacted', run: () => whoReacted(app, message) },
     hasPicture && { name: 'picture', label: 'Open picture', run: handlers.openPicture },
+    ...(isThere && pictures.isOffered ? fileActions(message, handlers.openFile) : []),
     mayEdit && { name: 'edit', label: edit, run: () => handlers.edit(message) },
     ...(isThere ? textActions(message.content) : []),
     isThere && mayPin(directory, conversation) && {

@@ -45,7 +45,7 @@ export function uploadLine(className, message, name, cancel) {
 }
 
 /// Gives the frame the size that the picture will have, so that nothing moves when it comes.
-function fitted(frame, { width, height }) {
+export function fitted(frame, { width, height }) {
   const isKnown = width > 0 && height > 0
   const ratio = isKnown ? Math.min(4, Math.max(0.25, width / height)) : 4 / 3
   const wide = Math.min(box.width, box.height * ratio, isKnown ? Math.max(width, box.least) : 240)

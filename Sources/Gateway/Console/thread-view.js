@@ -1,5 +1,6 @@
 // The open conversation: its messages from the newest back, and where one writes.
 
+import { openFile } from './attachments.js'
 import { conversationChip, presentSignature } from './avatar.js'
 import { Composer } from './composer.js'
 import { moreMenu } from './conversation-actions.js'
@@ -257,6 +258,7 @@ export class ThreadView {
     const row = this.#rows.get(element.dataset.key)
     return describeMenu(this.#app, row, {
       ...this.#handlers,
+      openFile: (index) => openFile(element, index),
       openPicture: () => this.#list.querySelector(`[data-key="${row.key}"] button.picture`)?.click(),
     })
   }
@@ -266,8 +268,10 @@ export class ThreadView {
     const element = event.target
     if (!element.matches('.message') || event.ctrlKey || event.metaKey || event.altKey) return
     if (event.key === ' ') return this.#take(event, () => this.#menu.open(element))
-    const name = { Enter: 'picture', e: 'edit', r: 'reply', '+': 'smile', Delete: 'trash' }[event.key]
-    const action = name && this.#describeMenu(element).actions.find((each) => each.name === name)
+    const names = {
+      Enter: ['picture', 'play', 'down'], e: ['edit'], r: ['reply'], '+': ['smile'], Delete: ['trash'],
+    }[event.key]
+    const action = names && this.#describeMenu(element).actions.find((each) => names.includes(each.name))
     if (action) this.#take(event, action.run)
     else if (event.key === 'Enter') this.#take(event, () => this.#menu.open(element))
   }
