@@ -27,6 +27,7 @@ export function askForTime(onTime) {
         class: 'button', type: 'button', onclick: () => choose(date()),
       }, text)
       return h('form', {
+        class: 'form',
         onsubmit: (event) => {
           event.preventDefault()
           choose(new Date(field.value))
@@ -34,7 +35,7 @@ export function askForTime(onTime) {
       },
       h('div', { class: 'form-actions' },
         choice('In an hour', inAnHour), choice(`Tomorrow, ${morning}:00`, () => tomorrowAt(morning))),
-      h('label', { class: 'field-label', htmlFor: 'due-at' }, 'Or at'), field,
+      h('div', { class: 'field' }, h('label', { htmlFor: 'due-at' }, 'Or at'), field),
       h('div', { class: 'form-actions' }, h('button', { class: 'button primary', type: 'submit' }, 'Schedule')))
     },
   })
