@@ -296,6 +296,15 @@ class PictureTests(ConsoleCase):
         # Its name is shown once, and the picture of the message is shown.
         row = alice.all(".message:has(button.card)")[-1]
         self.assertEqual(row.text.count("a.bin"), 1)
+        # It is no caption.
+        bob.driver.execute_script("[...document.querySelectorAll('.message:has(button.card)')].at(-1).focus()")
+        bob.press("e")
+        bob.one(".edit-banner")
+        self.assertEqual(bob.one("#compose").get_attribute("value"), "")
+        bob.one("#compose").send_keys("Zeroes", Keys.ENTER)
+        alice.until(lambda: alice.all(".message:has(button.card)")[-1].text.count("Zeroes"), "the caption")
+        row = alice.all(".message:has(button.card)")[-1]
+        self.assertIn("a.bin", row.text)
         self.assertTrue(row.find_elements("css selector", ".picture"))
         asked = len(alice.lines("media.urls", out=True))
         alice.all("button.card")[-1].click()

@@ -1,5 +1,6 @@
 // The field at the end of a conversation, for a new message or the new text of one that the user has sent.
 
+import { captionOf } from './attachments.js'
 import { h } from './dom.js'
 import { sentence } from './errors.js'
 import { icon } from './icons.js'
@@ -198,7 +199,7 @@ export class Composer {
     this.#voice.abandon()
     this.#replyTo = null
     this.#editing = message
-    this.#write(message.content ?? '')
+    this.#write(captionOf(message) ?? '')
     this.focus()
   }
 
@@ -333,7 +334,7 @@ export class Composer {
   }
 
   async #save(message, content) {
-    if (content === (message.content ?? '')) return this.#stopEditing()
+    if (content === (captionOf(message) ?? '')) return this.#stopEditing()
     this.#button.disabled = true
     try {
       await this.#app.client.call('messages.edit', {

@@ -33,7 +33,7 @@ export function help(app) {
       h('p', { class: 'field-hint' }, hello
         ? `Connected to ${hello.server} ${hello.version} on ${location.host}, protocol ${hello.protocol}.`
         : 'Not connected.',
-      ' Everything but pictures goes over one WebSocket; the network pane shows all of it.'),
+      ' Everything but files goes over one WebSocket; the network pane shows all of it.'),
     ],
   })
 }

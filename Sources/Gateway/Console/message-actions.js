@@ -1,6 +1,6 @@
 // What the user can do with a message: the entries of its menu.
 
-import { fileActions, onlyPicture } from './attachments.js'
+import { captionOf, fileActions, onlyPicture } from './attachments.js'
 import { h } from './dom.js'
 import { sentence } from './errors.js'
 import { tokenize } from './links.js'
@@ -19,7 +19,7 @@ export function messageActions(app, message, handlers) {
   const isThere = !message.deleted_at && message.kind !== 'system'
   const hasPicture = isThere && onlyPicture(message)?.media_id && pictures.isOffered
   const mayEdit = isMine && isThere && ['text', 'image', 'video', 'audio', 'file'].includes(message.kind)
-  const edit = message.kind === 'text' ? 'Edit' : message.content ? 'Edit caption' : 'Add a caption'
+  const edit = message.kind === 'text' ? 'Edit' : captionOf(message) ? 'Edit caption' : 'Add a caption'
   const replies = repliesTo(client.chat(conversation.id), message).length
   const isPinned = conversation.pinned_seqs.includes(message.seq)
   return [
@@ -36,7 +36,7 @@ export function messageActions(app, message, handlers) {
     hasPicture && { name: 'picture', label: 'Open picture', run: handlers.openPicture },
     ...(isThere && pictures.isOffered ? fileActions(message, handlers.openFile) : []),
     mayEdit && { name: 'edit', label: edit, run: () => handlers.edit(message) },
-    ...(isThere ? textActions(message.content) : []),
+    ...(isThere ? textActions(captionOf(message)) : []),
     isThere && mayPin(directory, conversation) && {
       name: 'pin', label: isPinned ? 'Unpin' : 'Pin',
       run: () => client.chat(conversation.id).pin(message, !isPinned).catch((error) => toast(sentence(error), 'bad')),
