@@ -210,7 +210,7 @@ class ConsoleTests(ConsoleCase):
         bob.load()
         bob.until(lambda: bob.driver.switch_to.active_element.get_attribute("name") == "email", "focus on the address")
         bob.press(BOB, Keys.TAB, "postline-dev", Keys.ENTER)
-        bob.until(lambda: bob.all("[aria-label='Conversations'] .row"), "conversations")
+        bob.until(lambda: bob.all("[aria-label='Conversations'] .row[data-id]"), "conversations")
         bob.press(Keys.TAB)
         self.assertEqual(bob.driver.switch_to.active_element.text, "Skip to conversations")
         bob.press(Keys.ENTER)
