@@ -1,7 +1,7 @@
 /// A generator of hostile lines, repeatable by its seed.
 ///
-/// It mixes valid requests of every method, the same with changed bytes, JSON tokens in any order, nesting, batches,
-/// random bytes, and rarely a line over the limit.
+/// It mixes valid requests of every method, the same with other params and with changed bytes, JSON tokens in any order,
+/// nesting, batches, random bytes, and rarely a line over the limit.
 package struct FuzzedLines: Sendable {
     /// A method with a valid JSON value for each parameter.
     package struct Method: Sendable {
@@ -81,9 +81,11 @@ extension FuzzedLines {
 
     private mutating func request() -> String {
         let method = methods[random.roll(methods.count)]
+        // A method with ten params would hardly ever be called with valid ones otherwise.
+        let isValid = random.roll(3) == 0
         var params: [String] = []
-        for param in method.params where random.roll(6) > 0 {
-            let value = random.roll(4) > 0 ? param.value : Self.values[random.roll(Self.values.count)]
+        for param in method.params where isValid || random.roll(6) > 0 {
+            let value = isValid || random.roll(4) > 0 ? param.value : Self.values[random.roll(Self.values.count)]
             params.append("\"\(param.name)\":\(value)")
         }
         if random.roll(20) == 0 { params.append("\"unknown\":1") }

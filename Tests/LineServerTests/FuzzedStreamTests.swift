@@ -37,12 +37,25 @@ struct FuzzedStreamTests {
     private static let methods = Operation.all.map { operation in
         FuzzedLines.Method(
             operation.method,
-            operation.parameters.names.map { name in
-                if name.hasSuffix("ids") { return (name, "[\"\(ID.random())\"]") }
-                if name.hasSuffix("id") { return (name, "\"\(ID.random())\"") }
-                if name.contains("seq") || name == "limit" { return (name, "7") }
-                if name == "preferences" || name == "attachment" { return (name, "{\"a\":[1,2.5,\"b\"]}") }
-                return (name, "\"word\"")
-            })
+            operation.parameters.map { ($0.name, value(of: $0.type)) })
+    }
+
+    /// Returns a JSON value of a type.
+    private static func value(of type: ParameterType) -> String {
+        switch type {
+        case .string: "\"word\""
+        case .integer: "7"
+        case .number: "2.5"
+        case .bool: "true"
+        case .uuid: "\"\(ID.random())\""
+        case .uuids: "[\"\(ID.random())\"]"
+        case .object(_, let members): members.isEmpty ? "{\"a\":[1,2.5,\"b\"]}" : object(of: members)
+        case .objects(_, let members): "[\(object(of: members))]"
+        case .fields(let members): object(of: members)
+        }
+    }
+
+    private static func object(of members: [Parameter]) -> String {
+        "{\(members.map { "\"\($0.name)\":\(value(of: $0.type))" }.joined(separator: ","))}"
     }
 }

@@ -42,6 +42,17 @@ enum SampleParameters {
         return JSONObject(members)
     }
 
+    /// Returns valid parameters of a method, and once more with each parameter that the others exclude.
+    static func variants(of method: Messaging.Operation) -> [JSONObject]? {
+        guard let params = params(of: method) else { return nil }
+        var variants = [params]
+        for name in method.parameters.names where params[name] == nil {
+            guard let value = value(of: name, in: method) else { return nil }
+            variants.append(self.params(of: method, with: name, value))
+        }
+        return variants
+    }
+
     /// Returns a valid value of a parameter.
     static func value(of name: String, in method: Messaging.Operation) -> JSON? {
         values["\(method.method) \(name)"] ?? values[name]
@@ -50,7 +61,7 @@ enum SampleParameters {
     private static let excluding: [String: Set<String>] = [
         "profiles.get": ["ids", "username"], "messages.list": ["before_seq", "after_seq"],
         "me.set_avatar": ["avatar_id", "avatar_url", "media_id"],
-        "messages.send": ["attachment", "attachments"],
+        "messages.send": ["attachment", "attachments"], "messages.schedule": ["attachment", "attachments"],
     ]
 
     private static let excluded: [String: Set<String>] = [

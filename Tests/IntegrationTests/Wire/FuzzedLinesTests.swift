@@ -17,7 +17,10 @@ struct FuzzedLinesTests {
             let node = try await ServeProcess.start(database, ["--rate-limits", "off"])
             defer { node.command.signal(SIGKILL) }
             let client = try await node.signedIn(.alice)
-            var lines = FuzzedLines(seed: seed, methods: Self.methods)
+            let requests = try await Self.requests(of: client)
+            var lines = FuzzedLines(
+                seed: seed,
+                methods: requests.map { .init($0.method, $0.params.members.map { ($0.name, $0.value.text) }) })
             var early = 0
             for round in 0..<100 {
                 var stream = lines.stream(of: 100)
@@ -50,13 +53,57 @@ struct FuzzedLinesTests {
         }
     }
 
-    /// Every method with valid parameters, except those that end the session.
-    private static let methods = SampleParameters.methods.filter {
-        !["auth.logout", "auth.change_password", "me.delete"].contains($0.method)
-    }.map { method in
-        FuzzedLines.Method(
-            method.method,
-            method.parameters.names.map { ($0, SampleParameters.value(of: $0, in: method)?.text ?? "null") })
+    @Test("knows valid values of every parameter of every method")
+    func values() async throws {
+        for method in SampleParameters.methods {
+            let variants = try #require(
+                SampleParameters.variants(of: method), "\(method.method) has a parameter without a sample value")
+            for params in variants {
+                #expect(throws: Never.self, "\(method.method) \(params)") {
+                    try Params(params, of: method).check()
+                }
+            }
+            #expect(Set(variants.flatMap { $0.members.map(\.name) }) == Set(method.parameters.names))
+        }
+        try await withNode { node in
+            let client = try await node.signedIn(.alice)
+            for (method, params) in try await Self.requests(of: client)
+            where ["conversations", "messages", "sync"].contains(method.prefix { $0 != "." }) {
+                do {
+                    try await client.call(method, params)
+                } catch let error as RemoteError {
+                    // A message may be another user's, or be deleted by then.
+                    #expect(error.code != "invalid_params", "\(method) \(params): \(error.message)")
+                }
+            }
+        }
+    }
+
+    /// Returns requests of every method with valid parameters, except those that end the session. Those of
+    /// acknowledgements and messages that stream use a cursor and a message of the client.
+    private static func requests(of client: TestClient) async throws -> [(method: String, params: JSONObject)] {
+        let cursor = try #require(try await client.sync(live: false).last?["cursor"])
+        let stream: JSONObject = [
+            "conversation_id": .string(Room.aliceBob), "content": "", "is_streaming": true,
+        ]
+        let growing = try #require(try await client.call("messages.send", stream)["seq"])
+        var requests: [(method: String, params: JSONObject)] = [("messages.send", stream)]
+        for method in SampleParameters.methods
+        where !["auth.logout", "auth.change_password", "me.delete"].contains(method.method) {
+            for params in try #require(SampleParameters.variants(of: method)) {
+                let members = params.members.map { member in
+                    let value =
+                        switch (method.method, member.name) {
+                        case (_, "cursor"): cursor
+                        case ("messages.append", "seq"), ("messages.finish", "seq"): growing
+                        default: member.value
+                        }
+                    return JSONObject.Member(name: member.name, value: value)
+                }
+                requests.append((method.method, JSONObject(members)))
+            }
+        }
+        return requests
     }
 
     private static func hashPasswords(port: Int) async throws {
