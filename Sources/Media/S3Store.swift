@@ -11,10 +11,11 @@ import Synchronization
 ///
 /// A client uploads to `uploads/` by an address signed for length and type. When the file is used, the node reads it
 /// and lets the store copy exactly the checked version to its final place, or writes it there without its metadata.
-/// Later uploads by the same address have no effect.
+/// Later uploads by the same address have no effect. The parts of a large file become one at `uploads/` when it is used
+/// (S3's multipart uploads).
 package struct S3Store: MediaStore {
     package let limits: MediaLimits
-    private let settings: MediaSettings.S3
+    let settings: MediaSettings.S3
     private let signature: S3Signature
     private let scheme: String
     private let host: String
@@ -22,7 +23,7 @@ package struct S3Store: MediaStore {
     private let client: HTTPClient
 
     /// The timeout of requests to the store.
-    private static let waitTimeout = Duration.seconds(10)
+    static let waitTimeout = Duration.seconds(10)
 
     /// The validity of the node's own addresses, in seconds.
     private static let ownSeconds = 60
@@ -81,7 +82,10 @@ package struct S3Store: MediaStore {
         let upload = Self.upload(media.id)
         let range = [("Range", "bytes=0-\(MediaType.signatureLength - 1)")]
         let first = try await send("GET", settings.bucket, upload, range)
-        guard first.status != .notFound else { return try await contains(media) ? .stored : .missing }
+        guard first.status != .notFound else {
+            if try await joinParts(of: media) { return try await accept(media) }
+            return try await contains(media) ? .stored : .missing
+        }
         guard let total = first.total, let tag = first.headers.first(name: "ETag") else {
             throw MediaError("The store responded with \(first.status.code).")
         }
@@ -190,7 +194,7 @@ package struct S3Store: MediaStore {
     }
 
     /// The timeout of a whole file: at least 1 MiB per second.
-    private static func waitTimeout(for media: MediaFile) -> Duration {
+    static func waitTimeout(for media: MediaFile) -> Duration {
         waitTimeout + .seconds(media.bytes >> 20)
     }
 
@@ -203,11 +207,14 @@ package struct S3Store: MediaStore {
     }
 
     package func remove(_ id: ID, _ purpose: MediaFile.Purpose) async throws {
-        try await delete(settings.bucket, Self.upload(id))
+        try await removeUpload(id)
         try await delete(bucket(purpose), Self.key(id, purpose))
     }
 
-    package func removeUpload(_ id: ID) async throws { try await delete(settings.bucket, Self.upload(id)) }
+    package func removeUpload(_ id: ID) async throws {
+        try await removeParts(of: id)
+        try await delete(settings.bucket, Self.upload(id))
+    }
 
     package func hasRoom(for bytes: Int) async throws -> Bool { true }
 
@@ -259,7 +266,7 @@ private struct WithoutMetadata: AsyncSequence, Sendable {
 }
 
 extension S3Store {
-    private struct StoreResponse: Sendable {
+    struct StoreResponse: Sendable {
         let status: HTTPResponseStatus
         let headers: HTTPHeaders
         let body: ByteBuffer
@@ -288,38 +295,42 @@ extension S3Store {
         }
     }
 
-    private func send(
+    /// Sends a request, and returns the response with the first bytes of its body.
+    func send(
         _ method: String, _ bucket: String, _ key: String, _ headers: [(name: String, value: String)] = [],
+        query: [(name: String, value: String)] = [], body content: String = "", maxBytes: Int = 65_536,
         within timeout: Duration = waitTimeout
     ) async throws -> StoreResponse {
-        var request = HTTPClientRequest(url: url(method, bucket, key, headers, seconds: Self.ownSeconds))
+        var request = HTTPClientRequest(
+            url: url(method, bucket, key, headers, query: query, seconds: Self.ownSeconds))
         request.method = HTTPMethod(rawValue: method)
         for (name, value) in headers where name != "Content-Length" { request.headers.add(name: name, value: value) }
-        if method == "PUT" { request.body = .bytes(ByteBuffer()) }
+        if ["PUT", "POST"].contains(method) { request.body = .bytes(ByteBuffer(string: content)) }
         return try await client.response(to: request, within: timeout) { response in
             // Read no more than the requested part, even if the store sends everything.
             var body = ByteBuffer()
             for try await part in response.body {
                 body.writeImmutableBuffer(part)
-                if body.readableBytes >= 65_536 { break }
+                if body.readableBytes >= maxBytes { break }
             }
             return StoreResponse(status: response.status, headers: response.headers, body: body)
         }
     }
 
-    private func url(
+    /// Returns a signed address of a key, or of the bucket if the key is empty.
+    func url(
         _ method: String, _ bucket: String, _ key: String, _ headers: [(name: String, value: String)] = [],
         query: [(name: String, value: String)] = [], seconds: Int
     ) -> String {
         signature.url(
-            method, scheme: scheme, host: host, path: "\(base)/\(bucket)/\(key)", headers: headers, query: query,
-            seconds: seconds)
+            method, scheme: scheme, host: host, path: "\(base)/\(bucket)" + (key.isEmpty ? "" : "/\(key)"),
+            headers: headers, query: query, seconds: seconds)
     }
 
     private func bucket(_ purpose: MediaFile.Purpose) -> String {
         purpose == .avatar ? settings.publicBucket : settings.bucket
     }
 
-    private static func upload(_ id: ID) -> String { "uploads/\(id)" }
+    static func upload(_ id: ID) -> String { "uploads/\(id)" }
     private static func key(_ id: ID, _ purpose: MediaFile.Purpose) -> String { "\(purpose.rawValue)s/\(id)" }
 }

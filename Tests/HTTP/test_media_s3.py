@@ -1,19 +1,31 @@
-"""Pictures in an S3 store, for which moto's server is the stand-in."""
+"""Files in an S3 store, for which moto's server is the stand-in."""
 
+import contextlib
+import http.server
 import os
+import random
 import re
+import socket
 import subprocess
+import threading
 import unittest
 import urllib.error
+import urllib.parse
 import urllib.request
 
 import support
 
 MOTO = os.environ.get("POSTLINE_TEST_MOTO")
 ANYBODY = {"Authorization": "AWS4-HMAC-SHA256 Credential=any/20261123/us-east-1/s3/aws4_request, Signature=any"}
+# Else urllib calls it a form, which moto parses.
+OCTETS = {"Content-Type": "application/octet-stream"}
 DATA = bytes(range(256)) * 40
 # One chunk of data, whose checksum a store does not verify.
 PNG = b"\x89PNG\r\n\x1a\n" + len(DATA).to_bytes(4, "big") + b"IDAT" + DATA + bytes(4)
+
+PART = 8 << 20
+# Three parts, the last one smaller.
+LARGE = b"%PDF-1.7" + random.Random(1).randbytes((20 << 20) - 8)
 
 
 def fetch(method, url, body=None, headers=None):
@@ -62,7 +74,7 @@ class S3Tests(unittest.TestCase):
         support.eventually(lambda: key not in self.keys(bucket), f"{key} to be gone")
 
     def promise(self, token, purpose="avatar", size=len(PNG), **more):
-        return self.call("media.create", {"purpose": purpose, "mime_type": "image/png", "bytes": size, **more}, token)
+        return self.call("media.create", {"purpose": purpose, "mime_type": "image/png", "bytes": size} | more, token)
 
     def put(self, promised, body):
         upload = promised["upload"]
@@ -187,6 +199,169 @@ class S3Tests(unittest.TestCase):
                 "me.set_avatar", {"avatar_type": "custom", "media_id": promised["id"]}, token, base=http)
             self.assertEqual((answer.status, answer.json["data"]["code"]), (503, "unavailable"))
             self.assertEqual(support.call("me.get", {}, token, base=http).status, 200)
+
+    def begin(self, token):
+        """Announces a large file, and returns it and its missing parts."""
+        promised = self.promise(
+            token, "message", size=len(LARGE), mime_type="application/pdf", conversation_id=support.ALICE_BOB)
+        self.assertEqual(promised["upload"]["part_bytes"], PART)
+        return promised, self.parts(promised, token)
+
+    def parts(self, promised, token):
+        return self.call("media.parts", {"id": promised["id"]}, token)["parts"]
+
+    def put_part(self, part, data=LARGE):
+        body = data[part["start"]:part["start"] + part["bytes"]]
+        self.assertEqual(fetch("PUT", part["url"], body, OCTETS).status, 200)
+
+    def use(self, promised, token):
+        return self.call(
+            "messages.send",
+            {"conversation_id": support.ALICE_BOB, "kind": "file", "attachments": [{"media_id": promised["id"]}]}, token)
+
+    def partial(self, promised):
+        """Returns true if the store has an upload in parts of a file."""
+        return promised["id"] in fetch("GET", f"{self.store}/pictures?uploads").body.decode()
+
+    def test_a_large_file_is_uploaded_in_parts_and_continues(self):
+        token = self.token("alice")
+        promised, parts = self.begin(token)
+        self.assertEqual(
+            [(part["start"], part["bytes"]) for part in parts], [(0, PART), (PART, PART), (2 * PART, PART // 2)])
+        for part in parts:
+            self.assertEqual(set(part), {"start", "bytes", "url", "expires_at"})
+            self.assertTrue(part["url"].startswith(f"{self.store}/pictures/uploads/{promised['id']}?"), part)
+            # A real store accepts no other length.
+            self.assertIn("SignedHeaders=content-length%3Bhost", part["url"])
+        self.put_part(parts[0])
+        # The connection is cut in the middle of a part.
+        place = urllib.parse.urlsplit(parts[1]["url"])
+        with socket.create_connection((place.hostname, place.port), timeout=support.WAIT) as peer:
+            peer.sendall(
+                f"PUT {place.path}?{place.query} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {PART}\r\n\r\n".encode()
+                + LARGE[PART:PART + 1_000_000])
+        # Of other sizes, or beyond the last one: moto takes what a real store refuses.
+        self.put_part({**parts[2], "bytes": 1_000})
+        self.put_part({**parts[2], "url": parts[2]["url"].replace("partNumber=3", "partNumber=4"), "bytes": 1_000})
+        missing = self.parts(promised, token)
+        self.assertEqual([part["start"] for part in missing], [PART, 2 * PART])
+        refused = self.use(promised, token)
+        self.assertEqual(refused["data"]["field"], "attachments[0].media_id", refused)
+        for part in missing:
+            self.put_part(part)
+        self.assertEqual(self.parts(promised, token), [])
+        self.assertEqual(self.use(promised, token)["attachments"][0]["bytes"], len(LARGE))
+        listed = self.call("media.urls", {"ids": [promised["id"]]}, self.token("bob"))["media"][0]
+        self.assertEqual(fetch("GET", listed["url"]).body, LARGE)
+        self.assertFalse(self.partial(promised))
+        self.assertNotIn(f"uploads/{promised['id']}", self.keys("pictures"))
+        # Its URLs take nothing any more. A real store says 404, moto 500.
+        self.assertNotEqual(fetch("PUT", parts[0]["url"], LARGE[:PART], OCTETS).status, 200)
+
+    def test_only_its_owner_uploads_a_file_in_parts_until_it_is_used(self):
+        token = self.token("alice")
+        promised, parts = self.begin(token)
+        small = self.promise(token, "message", conversation_id=support.ALICE_BOB)
+        self.assertNotIn("part_bytes", small["upload"])
+
+        def code(media_id, token=token):
+            return self.call("media.parts", {"id": media_id}, token)["data"]["code"]
+
+        self.assertEqual(code(promised["id"], self.token("bob")), "not_found")
+        self.assertEqual(code(promised["id"], self.token("carol")), "not_found")
+        self.assertEqual(code("00000000-0000-4000-8000-00000000dead"), "not_found")
+        self.assertEqual(code("7"), "invalid_params")
+        self.assertEqual(code(small["id"]), "forbidden")
+        for part in parts:
+            self.put_part(part)
+        self.use(promised, token)
+        self.assertEqual(code(promised["id"]), "not_found")
+        self.assertFalse(self.partial(promised))
+
+    def test_joined_parts_are_checked_like_a_whole_file(self):
+        token = self.token("alice")
+        promised, parts = self.begin(token)
+        for part in parts:
+            self.put_part(part, b"<svg>" + LARGE[5:])
+        answer = self.use(promised, token)
+        self.assertIn("is not application/pdf", answer["message"])
+        self.assertFalse(self.partial(promised))
+        self.assertNotIn(f"uploads/{promised['id']}", self.keys("pictures"))
+
+    def test_a_large_file_can_be_uploaded_whole(self):
+        token = self.token("alice")
+        promised, parts = self.begin(token)
+        self.put_part(parts[0])
+        self.assertEqual(self.put(promised, LARGE).status, 200)
+        self.assertEqual(self.use(promised, token)["attachment"]["bytes"], len(LARGE))
+        self.assertTrue(self.partial(promised))
+        support.sql(f"update app.media_removals set due_at = now() where id = '{promised['id']}'", self.psql)
+        support.eventually(lambda: not self.partial(promised), "the parts to be removed")
+        listed = self.call("media.urls", {"ids": [promised["id"]]}, token)["media"][0]
+        self.assertEqual(fetch("GET", listed["url"]).body, LARGE)
+
+    def test_abandoned_parts_are_removed(self):
+        token = self.token("alice")
+        promised, parts = self.begin(token)
+        self.put_part(parts[0])
+        self.assertTrue(self.partial(promised))
+        support.sql(
+            f"update public.media set created_at = now() - interval '25 hours' where id = '{promised['id']}'", self.psql)
+        support.eventually(lambda: not self.partial(promised), "the parts to be removed")
+        self.assertNotEqual(fetch("PUT", parts[1]["url"], LARGE[PART:2 * PART], OCTETS).status, 200)
+        self.assertEqual(self.call("media.parts", {"id": promised["id"]}, token)["data"]["code"], "not_found")
+        self.assertFalse(self.partial(promised))
+
+    def test_parts_continue_at_another_node_after_one_was_killed(self):
+        token = support.tokens("alice")["access_token"]
+        with support.node(*self.settings) as (process, port, _):
+            self.http, common = f"http://127.0.0.1:{port}", self.http
+            self.addCleanup(setattr, self, "http", common)
+            promised, parts = self.begin(token)
+            self.put_part(parts[0])
+            process.kill()
+            process.wait()
+        with support.node(*self.settings) as (_, port, _):
+            self.http = f"http://127.0.0.1:{port}"
+            # A URL of the killed node is still good.
+            self.put_part(parts[1])
+            missing = self.parts(promised, token)
+            self.assertEqual([part["start"] for part in missing], [2 * PART])
+            self.put_part(missing[0])
+            self.use(promised, token)
+            listed = self.call("media.urls", {"ids": [promised["id"]]}, token)["media"][0]
+            self.assertEqual(fetch("GET", listed["url"]).body, LARGE)
+
+    def test_a_store_that_permits_no_parts_takes_files_whole(self):
+        token = support.tokens("alice")["access_token"]
+        with refusing() as store, support.node(
+                "--media-s3-endpoint", store, "--media-s3-bucket", "pictures", "--media-s3-public-url", store,
+                "--media-s3-access-key-id", "an-id", "--media-s3-secret-access-key", "a-key") as (_, port, _):
+            http = f"http://127.0.0.1:{port}"
+            promised = support.call(
+                "media.create",
+                {"purpose": "message", "mime_type": "application/pdf", "bytes": len(LARGE),
+                 "conversation_id": support.ALICE_BOB}, token, base=http).json
+            answer = support.call("media.parts", {"id": promised["id"]}, token, base=http)
+            self.assertEqual((answer.status, answer.json["data"]["code"]), (403, "forbidden"))
+
+
+@contextlib.contextmanager
+def refusing():
+    """Runs a store that refuses every request, and yields its URL."""
+    class Refusal(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_error(403)
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Refusal) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
 
 
 if __name__ == "__main__":

@@ -670,6 +670,11 @@ export interface MethodParams {
     /** The media ids of attachments and previews. Those that the caller may not see are left out. */
     ids: string[]
   }
+  /** Returns URLs for the next parts of a large file to upload, none once all are uploaded. */
+  'media.parts': {
+    /** An unused file of the caller, created with part_bytes. */
+    id: string
+  }
   /** Returns the direct conversation with another user, and creates it if there is none. */
   'conversations.open': {
     /** The other user. */
@@ -1135,11 +1140,21 @@ export interface MethodResults {
       /** The headers of the upload. */
       headers: Record<string, any>
       expires_at: string
+      /** The size of a part, if the file may also be uploaded in parts. */
+      part_bytes?: number
     }
   }
   'media.urls': {
     media: {
       id: string
+      url: string
+      expires_at: string
+    }[]
+  }
+  'media.parts': {
+    parts: {
+      start: number
+      bytes: number
       url: string
       expires_at: string
     }[]

@@ -38,3 +38,19 @@ package struct UploadAddress: Sendable {
         self.expiresAt = expiresAt
     }
 }
+
+/// The upload request for a part of a file.
+package struct UploadPart: Sendable {
+    /// The position of its first byte in the file.
+    package let start: Int
+    package let bytes: Int
+    package let url: String
+    package let expiresAt: Date
+
+    package init(start: Int, bytes: Int, url: String, expiresAt: Date) {
+        self.start = start
+        self.bytes = bytes
+        self.url = url
+        self.expiresAt = expiresAt
+    }
+}

@@ -10,6 +10,16 @@ package protocol MediaStore: Sendable {
     /// Returns the upload address of a file, valid for an hour.
     func upload(of media: MediaFile) -> UploadAddress
 
+    /// Returns the size of the parts in which a file may be uploaded too, or nil if it is uploaded whole. The last part
+    /// may be smaller.
+    func partBytes(of media: MediaFile) -> Int?
+
+    /// Returns the first parts of a file that were not uploaded yet, and begins the upload in parts if nothing was. Nil
+    /// if the store does not take parts.
+    ///
+    /// - Throws: if the store is unavailable.
+    func missingParts(of media: MediaFile) async throws -> [UploadPart]?
+
     /// Returns the permanent address of a file. Anyone can read an avatar by it, but no message's file.
     func address(of id: ID, _ purpose: MediaFile.Purpose) -> String
 
@@ -28,7 +38,7 @@ package protocol MediaStore: Sendable {
     func remove(_ id: ID, _ purpose: MediaFile.Purpose) async throws
 
     /// Removes what a client uploaded after the file was accepted or removed, if the store permits that. Called once
-    /// the address has expired.
+    /// the address has expired, and for parts of a file that is not expected any more.
     func removeUpload(_ id: ID) async throws
 
     /// Returns true if there is room for this many more bytes.
@@ -38,6 +48,12 @@ package protocol MediaStore: Sendable {
 
     /// Removes abandoned uploads. Called periodically.
     func tidy() async throws
+}
+
+extension MediaStore {
+    package func partBytes(of media: MediaFile) -> Int? { nil }
+
+    package func missingParts(of media: MediaFile) async throws -> [UploadPart]? { nil }
 }
 
 /// The maximum sizes of files, in bytes.

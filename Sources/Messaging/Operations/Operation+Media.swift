@@ -9,7 +9,7 @@ import WireProtocol
 
 extension Operation {
     /// The methods `media.*` of files. The database has their metadata and a store their bytes.
-    static let media = [createMedia, mediaURLs]
+    static let media = [createMedia, mediaURLs, mediaParts]
 
     private static let createMedia = Operation(
         "media.create", .user, "Returns an upload URL for a file.",
@@ -30,11 +30,18 @@ extension Operation {
             ("id", .uuid),
             (
                 "upload",
-                .object([
-                    ("method", .choice(["PUT"])), ("url", .string),
-                    ("headers", Schema(["type": .string("object")]).described("The headers of the upload.")),
-                    ("expires_at", .timestamp),
-                ])
+                .object(
+                    [
+                        ("method", .choice(["PUT"])), ("url", .string),
+                        ("headers", Schema(["type": .string("object")]).described("The headers of the upload.")),
+                        ("expires_at", .timestamp),
+                    ],
+                    optional: [
+                        (
+                            "part_bytes",
+                            .integer.described("The size of a part, if the file may also be uploaded in parts.")
+                        )
+                    ])
             ),
         ]),
         errors: [.notFound, .forbidden]
@@ -64,16 +71,45 @@ extension Operation {
         guard let created = answer.object, case .string(let text)? = created["id"], let id = ID(text) else {
             throw .fault("api.create_media returned an unexpected result")
         }
-        let upload = store.upload(of: MediaFile(id: id, purpose: purpose, type: type, bytes: bytes))
+        let file = MediaFile(id: id, purpose: purpose, type: type, bytes: bytes)
+        let upload = store.upload(of: file)
+        var members: [JSONObject.Member] = [
+            .init(name: "method", value: .string("PUT")), .init(name: "url", value: .string(upload.url)),
+            .init(
+                name: "headers",
+                value: .object(JSONObject(upload.headers.map { .init(name: $0.name, value: .string($0.value)) }))),
+            .init(name: "expires_at", value: .string(Timestamp.text(upload.expiresAt))),
+        ]
+        if let size = store.partBytes(of: file) { members.append(.init(name: "part_bytes", value: .integer(size))) }
+        return Answer(.object(["id": .string("\(id)"), "upload": .object(JSONObject(members))]))
+    }
+
+    private static let mediaParts = Operation(
+        "media.parts", .user, "Returns URLs for the next parts of a large file to upload, none once all are uploaded.",
+        [Parameter("id", .uuid, "An unused file of the caller, created with part_bytes.")],
+        result: .object([
+            (
+                "parts",
+                .array(
+                    of: .object([
+                        ("start", .integer), ("bytes", .integer), ("url", .string), ("expires_at", .timestamp),
+                    ]))
+            )
+        ]),
+        errors: [.notFound, .forbidden]
+    ) { session, params throws(ProtocolError) in
+        let store = try session.service.requireMedia()
+        guard let id = params.id("id") else { throw .fault("media.parts without an id") }
+        let parts = try await session.missingParts(of: id, in: store)
         return Answer(
             .object([
-                "id": .string("\(id)"),
-                "upload": .object([
-                    "method": .string("PUT"), "url": .string(upload.url),
-                    "headers": .object(
-                        JSONObject(upload.headers.map { .init(name: $0.name, value: .string($0.value)) })),
-                    "expires_at": .string(Timestamp.text(upload.expiresAt)),
-                ]),
+                "parts": .array(
+                    parts.map { part in
+                        .object([
+                            "start": .integer(part.start), "bytes": .integer(part.bytes), "url": .string(part.url),
+                            "expires_at": .string(Timestamp.text(part.expiresAt)),
+                        ])
+                    })
             ]))
     }
 
@@ -152,16 +188,11 @@ extension ConnectionSession {
     ) async throws(ProtocolError) -> String {
         let store = try service.requireMedia()
         let address = store.address(of: id, purpose)
-        let answer = try await read(
-            Statement("api.waiting_media", "select api.waiting_media($1::uuid)"), ["\(id)"])
-        guard let waiting = answer.object, case .bool(false)? = waiting["is_stored"],
-            case .string(purpose.rawValue)? = waiting["purpose"],
-            case .string(let text)? = waiting["mime_type"], let type = MediaType(rawValue: text),
-            case .number(let number)? = waiting["bytes"], let bytes = number.integer
-        else { return address }
-        let file = MediaFile(id: id, purpose: purpose, type: type, bytes: Int(bytes))
+        guard let waiting = try await waitingFile(id), !waiting.isStored, waiting.file.purpose == purpose else {
+            return address
+        }
         let verdict = try await service.fileChecks.run(for: owner) { [service] () throws(ProtocolError) in
-            try await Self.check(file, in: store, logger: service.logger)
+            try await Self.asking(logger: service.logger) { try await store.accept(waiting.file) }
         }
         switch verdict {
         case .stored:
@@ -173,13 +204,50 @@ extension ConnectionSession {
         }
     }
 
-    /// Checks an uploaded file on a thread that is neither the database's nor a connection's.
+    /// Returns the parts of a file that were not uploaded yet.
+    ///
+    /// - Throws: `not_found` if the file is not the caller's, or is used; `forbidden` if it is uploaded whole;
+    ///   `unavailable` if the store cannot be reached.
+    fileprivate func missingParts(of id: ID, in store: any MediaStore) async throws(ProtocolError) -> [UploadPart] {
+        guard let waiting = try await waitingFile(id) else { throw Self.noSuchFile }
+        if waiting.isStored { return [] }
+        let whole = ProtocolError(.forbidden, "This file is uploaded whole: PUT it to the url from media.create.")
+        guard store.partBytes(of: waiting.file) != nil else { throw whole }
+        let parts = try await service.fileChecks.run(for: owner) { [service] () throws(ProtocolError) in
+            try await Self.asking(logger: service.logger) { try await store.missingParts(of: waiting.file) }
+        }
+        guard let parts else { throw whole }
+        // The file may have been stored or removed before the upload in parts began, which nobody would end then.
+        switch try await waitingFile(id) {
+        case let waiting? where !waiting.isStored: return parts
+        case let other:
+            try await Self.asking(logger: service.logger) { try await store.removeUpload(id) }
+            if other == nil { throw Self.noSuchFile }
+            return []
+        }
+    }
+
+    private static let noSuchFile = ProtocolError(.notFound, "There is no such file that waits for its use.")
+
+    /// Returns the caller's unused file and whether its bytes are stored, or nil if there is none.
+    private func waitingFile(_ id: ID) async throws(ProtocolError) -> (file: MediaFile, isStored: Bool)? {
+        let answer = try await read(
+            Statement("api.waiting_media", "select api.waiting_media($1::uuid)"), ["\(id)"])
+        guard let waiting = answer.object, case .bool(let isStored)? = waiting["is_stored"],
+            case .string(let text)? = waiting["purpose"], let purpose = MediaFile.Purpose(rawValue: text),
+            case .string(let text)? = waiting["mime_type"], let type = MediaType(rawValue: text),
+            case .number(let number)? = waiting["bytes"], let bytes = number.integer
+        else { return nil }
+        return (MediaFile(id: id, purpose: purpose, type: type, bytes: Int(bytes)), isStored)
+    }
+
+    /// Asks the store on a thread that is neither the database's nor a connection's.
     @concurrent
-    private static func check(
-        _ file: MediaFile, in store: any MediaStore, logger: Logger
-    ) async throws(ProtocolError) -> MediaCheckResult {
+    private static func asking<Value: Sendable>(
+        logger: Logger, _ body: @Sendable () async throws -> Value
+    ) async throws(ProtocolError) -> Value {
         do {
-            return try await store.accept(file)
+            return try await body()
         } catch {
             logger.warning("the media store cannot be reached", metadata: ["error": "\(error)"])
             throw ProtocolError(.unavailable, "The media store cannot be reached now. Try again.")
