@@ -43,7 +43,9 @@ extension PostlineClient {
             let wait = backoff.next()
             if attempt > 0 { try await convertingErrors { try await Task.sleep(for: wait) } }
             do throws(PostlineError) {
-                let upload = FileUpload(content: content, upload: created, hasBegun: attempt > 0)
+                let upload = FileUpload(content: content, upload: created, hasBegun: attempt > 0) { params in
+                    try await self.call("media.parts", params)
+                }
                 let outcome = try await convertingErrors { try await upload.run(progress: progress) }
                 if outcome == .stored { return created.id }
                 break

@@ -2,11 +2,14 @@
 
 import contextlib
 import http.server
+import json
 import os
+import pathlib
 import random
 import re
 import socket
 import subprocess
+import tempfile
 import threading
 import unittest
 import urllib.error
@@ -15,6 +18,7 @@ import urllib.request
 
 import support
 
+ROOT = pathlib.Path(__file__).parents[2]
 MOTO = os.environ.get("POSTLINE_TEST_MOTO")
 ANYBODY = {"Authorization": "AWS4-HMAC-SHA256 Credential=any/20261123/us-east-1/s3/aws4_request, Signature=any"}
 # Else urllib calls it a form, which moto parses.
@@ -49,7 +53,9 @@ class S3Tests(unittest.TestCase):
         cls.addClassCleanup(cls.moto.kill)
         serving = next((found for line in cls.moto.stderr if (found := re.search(r"http://127\.0\.0\.1:\d+", line))), None)
         assert serving, "moto ended before it served"
-        support.background(cls.moto.stderr.read)
+        # The requests that moto has answered.
+        cls.requests = support.Log()
+        cls.requests.read(cls.moto.stderr)
         cls.store = serving[0]
         for bucket in ["pictures", "faces"]:
             assert fetch("PUT", f"{cls.store}/{bucket}").status == 200
@@ -344,6 +350,69 @@ class S3Tests(unittest.TestCase):
                  "conversation_id": support.ALICE_BOB}, token, base=http).json
             answer = support.call("media.parts", {"id": promised["id"]}, token, base=http)
             self.assertEqual((answer.status, answer.json["data"]["code"]), (403, "forbidden"))
+
+    def test_the_client_packages_continue_after_a_kill(self):
+        programs = {
+            "javascript": ["node", str(ROOT / "clients/javascript/tests/support/client-program.js")],
+            "swift": [str(pathlib.Path(support.PROGRAM).with_name("client-program"))],
+        }
+        size = 5 * PART + 1
+        for library, program in programs.items():
+            with self.subTest(library), tempfile.TemporaryDirectory() as folder, \
+                    support.node(*self.settings) as (_, port, log):
+                lines = next(found[1] for line in log if (found := re.search(r"serving lines.* port=(\d+)", line)))
+                program = [*program, folder, lines, str(port)]
+                with Client(program) as client:
+                    client.call("signIn", email="alice@example.com", password=support.PASSWORD)
+                    begin = len(self.requests)
+                    client.call("sendFiles", conversation=support.ALICE_BOB, files=[
+                        {"type": "application/pdf", "name": "a.pdf", "begin": "%PDF-1.7", "bytes": size}])
+                    support.eventually(lambda: self.stored(begin), "the first part")
+                with Client(program) as client:
+                    support.eventually(lambda: client.call("state")["pending"] == 0, "the message")
+                bearer = support.tokens("bob")["access_token"]
+                base = f"http://127.0.0.1:{port}"
+                message = support.call(
+                    "messages.list", {"conversation_id": support.ALICE_BOB, "limit": 1}, bearer, base=base
+                ).json["messages"][0]
+                self.assertEqual(message["attachment"]["bytes"], size)
+                media_id = message["attachment"]["media_id"]
+                url = support.call("media.urls", {"ids": [media_id]}, bearer, base=base).json["media"][0]["url"]
+                self.assertEqual(fetch("GET", url).body, b"%PDF-1.7" + b"x" * (size - 8))
+                # No part was stored twice, but for one whose response the killed program did not get.
+                parts = self.stored(0, media_id)
+                self.assertEqual(set(parts), set("123456"))
+                self.assertLessEqual(len(parts), 7)
+                self.assertEqual(parts.count("1"), 1)
+
+    def stored(self, begin, media_id=""):
+        """Returns the numbers of the parts that the store has taken, from a request on."""
+        found = (
+            re.search(rf'"PUT \S*/uploads/{media_id}\S*[?&]partNumber=(\d+)\S* HTTP/1.1" 200', line)
+            for line in list(self.requests)[begin:])
+        return [match[1] for match in found if match]
+
+
+class Client:
+    """A client program of Tests/Conformance, which is killed at the end."""
+
+    def __init__(self, program):
+        self.process = subprocess.Popen(
+            program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+
+    def call(self, action, **params):
+        self.process.stdin.write(json.dumps({"id": 1, "do": action, **params}) + "\n")
+        self.process.stdin.flush()
+        answer = json.loads(self.process.stdout.readline())
+        assert "result" in answer, answer
+        return answer["result"]
 
 
 @contextlib.contextmanager

@@ -70,7 +70,9 @@ extension SyncEngine {
                 change.files[part.index] = file
                 guard try await record(change) else { return nil }
             }
-            let transfer = FileUpload(content: content, upload: upload, hasBegun: begun != nil)
+            let transfer = FileUpload(content: content, upload: upload, hasBegun: begun != nil) { params in
+                try await connection.call("media.parts", params)
+            }
             guard let outcome = try await untilDiscarded(change, { try await transfer.run(progress: progress) }) else {
                 return nil
             }

@@ -17,19 +17,21 @@ enum HTTPTransfer {
         var body = Data()
     }
 
-    /// Uploads a file from a byte on and returns the response.
+    /// Uploads a file from a byte on, or a part of it that has a URL of its own, and returns the response.
     ///
-    /// - Parameter progress: Called with the uploaded part of the whole file.
+    /// - Parameters:
+    ///   - end: The end of such a part.
+    ///   - progress: Called with the uploaded part of the whole file.
     /// - Throws: ``PostlineError``: `offline`, also after a minute without traffic; `invalid_params` if the file cannot
     ///   be read.
     static func put(
-        _ content: FileContent, from offset: Int = 0, to url: URL, headers: [String: String],
+        _ content: FileContent, from offset: Int = 0, upTo end: Int? = nil, to url: URL, headers: [String: String],
         progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }
     ) async throws -> Response {
-        let body = try UploadBody(content, from: offset)
+        let body = try UploadBody(content, from: offset, to: end)
         defer { body.close() }
         var headers = headers
-        if offset > 0 { headers["Content-Range"] = "bytes \(offset)-\(body.end - 1)/\(body.end)" }
+        if offset > 0, end == nil { headers["Content-Range"] = "bytes \(offset)-\(body.end - 1)/\(body.end)" }
         return try await exchange(.PUT, url, headers, body: body, reading: .head, progress)
     }
 
@@ -131,7 +133,7 @@ enum HTTPTransfer {
             channel.writeAndFlush(HTTPClientRequestPart.body(.byteBuffer(part))).map { part.readableBytes }
         }
         written.whenSuccess { count in
-            progress(TransferProgress(completedBytes: offset + count, totalBytes: body.end))
+            progress(TransferProgress(completedBytes: offset + count, totalBytes: body.total))
             write(body, from: offset + count, to: channel, response, progress)
         }
         written.whenFailure { error in

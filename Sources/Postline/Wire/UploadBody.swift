@@ -2,12 +2,14 @@ import Foundation
 import NIOCore
 import NIOPosix
 
-/// The bytes of an upload, from an offset to the end of the file, which are read in parts of 64 KiB.
+/// The bytes of an upload, from an offset to the end of the file or of a part, which are read in pieces of 64 KiB.
 final class UploadBody: Sendable {
     /// The first byte to send.
     let offset: Int
-    /// The size of the whole file.
+    /// The end of what is sent.
     let end: Int
+    /// The size of the whole file.
+    let total: Int
     private let source: Source
 
     private enum Source: Sendable {
@@ -15,11 +17,13 @@ final class UploadBody: Sendable {
         case file(FileHandle)
     }
 
+    /// - Parameter end: The end of the part, or nil for that of the file.
     /// - Throws: ``PostlineError``, `invalid_params`, if the file cannot be read.
-    init(_ content: FileContent, from offset: Int) throws {
+    init(_ content: FileContent, from offset: Int, to end: Int? = nil) throws {
         self.offset = offset
         do {
-            end = try content.count
+            total = try content.count
+            self.end = end ?? total
             source =
                 switch content {
                 case .data(let data): .data(data)

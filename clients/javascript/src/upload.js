@@ -30,30 +30,59 @@ const silenceTimeout = 30_000
 export async function upload(call, file, options) {
   const { blob, type, width, height } = file
   const { purpose, conversationID, onProgress = () => {}, signal, mediaURL = (url) => url, onBegin } = options
-  /** @param {Created} created */
-  const reachable = async (created) => {
-    const url = await mediaURL(created.upload.url)
+  /** @param {Target} target */
+  const reachable = async (target) => {
+    const url = await mediaURL(target.url)
     if (!url) throw new PostlineError('forbidden', 'The store cannot be reached.')
     signal?.throwIfAborted?.()
-    return { ...created.upload, url }
+    return { ...target, url }
   }
   const put = typeof XMLHttpRequest === 'function' ? putWithProgress : putByFetch
-  if (options.begun) {
-    const target = await reachable(options.begun)
-    const offset = await uploaded(target, signal)
-    if (offset === blob.size) return options.begun.id
-    if (offset !== null) {
-      await put(target, blob, offset, onProgress, signal)
-      return options.begun.id
+  /** @param {Created} created */
+  const putParts = async ({ id, upload: { method, part_bytes: size = 1 } }) => {
+    // Each response but the last names a part at least.
+    for (let rounds = blob.size / size + 2; rounds > 0; rounds--) {
+      const { parts } = await call('media.parts', { id })
+      if (!parts.length) return
+      for (const { start, bytes, url, expires_at } of parts) {
+        const target = await reachable({ method, url, headers: {}, expires_at })
+        await put(target, blob.slice(start, start + bytes), 0,
+          (ratio) => onProgress((start + ratio * bytes) / blob.size), signal)
+      }
     }
   }
+  /**
+   * Uploads what the store does not have. False: the upload must begin anew.
+   *
+   * @param {Created} created
+   * @param {boolean} [isBegun]
+   */
+  const send = async (created, isBegun) => {
+    if (created.upload.part_bytes) {
+      try {
+        await putParts(created)
+        return true
+      } catch (error) {
+        const { code } = /** @type {PostlineError} */ (error)
+        if (code === 'not_found') return false
+        // The store takes the file whole.
+        if (code !== 'forbidden') throw error
+      }
+    }
+    const target = await reachable(created.upload)
+    const offset = isBegun ? await uploaded(target, signal) : 0
+    if (offset === null) return false
+    if (offset < blob.size) await put(target, blob, offset, onProgress, signal)
+    return true
+  }
+  if (options.begun && (await send(options.begun, true))) return options.begun.id
   const created = await call('media.create', {
     purpose, mime_type: type, bytes: blob.size,
     ...(width && height && { width, height }), ...(conversationID && { conversation_id: conversationID }),
     ...(purpose === 'message' && sentName(file)),
   })
   await onBegin?.(created)
-  await put(await reachable(created), blob, 0, onProgress, signal)
+  await send(created)
   return created.id
 }
 

@@ -54,6 +54,7 @@ export type UploadOptions = {
             url: string;
             headers: Record<string, any>;
             expires_at: string;
+            part_bytes?: number | undefined;
         };
     } | undefined;
     /**
