@@ -428,7 +428,7 @@ grant execute on function
     api.profile_by_username(text), api.profiles(uuid[]), api.register_device(text, text, text, text),
     api.remove_device(uuid), api.remove_member(uuid, uuid),
     api.save_compatible_me(jsonb, bigint, text, text), api.save_me(jsonb, bigint),
-    api.search_profiles(text, integer),
+    api.search_messages(text, uuid, uuid, integer, text), api.search_profiles(text, integer),
     api.send_message(uuid, text, uuid, text, jsonb, bigint, uuid[], boolean, jsonb),
     api.sent_message(uuid, text, uuid, text, jsonb, bigint, uuid[], boolean, jsonb),
     api.stream_message(uuid, text, uuid, bigint, uuid[], boolean, jsonb),
@@ -514,7 +514,7 @@ grant execute on function
     app.end_nodes(), app.queue_pushes(), app.claim_pushes(integer, boolean), app.record_stored_media(uuid),
     app.claim_removals(integer), app.complete_removals(uuid[], text[]), app.acquire_lease(text, uuid, double precision),
     app.release_lease(text, uuid), app.move_messages(uuid, boolean), app.send_due(), app.finish_abandoned_stream(),
-    app.stream_text(uuid, bigint),
+    app.stream_text(uuid, bigint), app.flush_message_words(),
     app.record_push_results(uuid[], uuid[], bigint[], text[], text[], double precision[])
     to postline_feed;
 grant execute on function
@@ -564,6 +564,7 @@ grant execute on function
     app.needs_attachment(text), app.may_be_empty(text), app.attachment_content(text, text, jsonb),
     app.may_send_kind(text), app.refuse_kind(), app.stored_form(text, text, jsonb),
     app.scheduled_object(public.scheduled_messages), app.refuse_client_id(), app.attachments(jsonb),
+    app.find_messages(text, uuid, uuid, timestamptz, uuid, integer, interval),
     app.sync_page(text, pg_snapshot, pg_snapshot, text, integer, integer),
     app.live_page(text, pg_snapshot, pg_snapshot, text, integer, integer),
     app.subscription_page(text, pg_snapshot, pg_snapshot, text, integer, integer), app.sync_blocked(uuid, pg_snapshot),
@@ -571,8 +572,11 @@ grant execute on function
     to authenticated;
 grant execute on function public.is_read(public.messages), public.unread_count(public.conversations)
     to authenticated, service_role;
--- The default of messages.id, for roles that insert messages themselves.
+-- The default of messages.id, for roles that insert messages themselves, and the index messages_words.
 grant execute on function app.message_id() to authenticated, service_role;
+grant execute on function
+    app.folded(text), app.search_text(text), app.search_words(text), app.message_words(uuid, timestamptz, text)
+    to authenticated, service_role, postline_sender;
 
 -- Names by which nodes of the previous version call functions: remove after 0.1.
 grant execute on function

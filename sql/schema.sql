@@ -2324,6 +2324,48 @@ begin
 end
 $_$;
 
+CREATE FUNCTION api.search_messages(query text, conversation_id uuid DEFAULT NULL::uuid, sender_id uuid DEFAULT NULL::uuid, max_results integer DEFAULT 20, before text DEFAULT NULL::text) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    AS $_$
+declare
+    me uuid := app.caller();
+    before_time timestamptz;
+    before_id uuid;
+    found record;
+    page record;
+begin
+    if not coalesce(char_length(app.normalized(query)) between 2 and 100, false) then
+        perform app.refuse_param('query', '"query" must be 2 to 100 characters long.');
+    elsif not coalesce(max_results between 1 and 50, false) then
+        perform app.refuse_param('limit', '"limit" must be 1 to 50.');
+    elsif before is not null then
+        if before !~ '^-?[0-9]{1,17}\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' then
+            perform app.refuse_param('before', '"before" must be the "next" of the previous page.');
+        end if;
+        before_time := timestamptz 'epoch' + split_part(before, '.', 1)::bigint * interval '1 microsecond';
+        before_id := split_part(before, '.', 2)::uuid;
+    end if;
+    found := app.find_messages(
+        query, search_messages.conversation_id, search_messages.sender_id, before_time, before_id, max_results,
+        interval '200 ms');
+    select count(*) as length, string_agg(o.object, ',' order by o.place) as objects into page
+      from (select p.place, o.object, sum(octet_length(o.object) + 1) over (order by p.place) as bytes
+              from unnest(found.conversations, found.seqs) with ordinality as p (conversation_id, seq, place)
+             cross join lateral (select o.object from app.message_objects o
+                                  where o.conversation_id = p.conversation_id and o.seq = p.seq offset 0) o) o
+     where o.bytes <= app.page_bytes() or o.place = 1;
+    return format('{"messages":[%s],"next":%s,"is_partial":%s}', page.objects,
+        coalesce(to_json(case when page.length < cardinality(found.positions) then found.positions[page.length]
+                              else found.next end)::text, 'null'),
+        found.is_partial::text)::json;
+end
+$_$;
+
 CREATE FUNCTION api.search_profiles(query text, max_results integer DEFAULT 20) RETURNS json
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4627,6 +4669,149 @@ CREATE FUNCTION app.everyone() RETURNS uuid
  SELECT '00000000-0000-0000-0000-000000000000'::uuid AS uuid;
 END;
 
+CREATE FUNCTION app.find_messages(query text, only_in uuid, only_by uuid, before_time timestamp with time zone, before_id uuid, max_results integer, duration interval, OUT conversations uuid[], OUT seqs bigint[], OUT positions text[], OUT next text, OUT is_partial boolean) RETURNS record
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET work_mem TO '32MB'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    most integer := greatest(200, 10 * max_results);
+    origin constant timestamptz := '2000-01-01 00:00:00+00';
+    deadline timestamptz := clock_timestamp() + duration;
+    folded text := app.search_text(query);
+    condition tsquery := app.search_condition(folded);
+    -- Characters of which each two may be in a text without following each other all.
+    phrases text[] := array(
+        select p[1] from regexp_matches(folded,
+            '[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff々-ヿ㐀-鿿가-힣\U00020000-\U0003ffff]{3,}', 'g') as p);
+    mine uuid[] := array(select app.my_conversations());
+    -- The spans that are left, the newest last, by their number and the bits of their seconds: 64 is all time.
+    spans bigint[] := '{}';
+    bits integer[] := '{}';
+    span bigint;
+    width integer;
+    narrowed tsquery;
+    -- The last second that may have more results.
+    latest bigint;
+    newest bigint;
+    oldest bigint;
+    has_progress boolean := false;
+    looked integer;
+    complete integer := 0;
+    ids uuid[] := '{}';
+    times timestamptz[] := '{}';
+    rooms uuid[] := '{}';
+    numbers bigint[] := '{}';
+    hit record;
+begin
+    is_partial := false;
+    if only_in is not null then
+        if only_in <> all (mine) then
+            perform app.refuse_hidden('There is no such conversation.');
+        end if;
+        mine := array[only_in];
+    end if;
+    if condition is not null and cardinality(mine) between 1 and 16 then
+        condition := condition && (
+            select string_agg(quote_literal('@' || right(i::text, 12)), ' | ') from unnest(mine) as i)::tsquery;
+    end if;
+    if condition is not null then
+        select floor(extract(epoch from
+                   least(max(c.last_message_time), before_time - interval '1 microsecond') - origin))
+          into latest from public.conversations c where c.id = any (mine);
+    end if;
+    if latest is not null then
+        spans := array[0, latest >> 20];
+        bits := array[64, 20];
+    end if;
+    while spans <> '{}' and complete <= max_results loop
+        span := spans[cardinality(spans)];
+        width := bits[cardinality(bits)];
+        if has_progress and clock_timestamp() > deadline then
+            is_partial := true;
+            exit;
+        end if;
+        spans := trim_array(spans, 1);
+        bits := trim_array(bits, 1);
+        narrowed := case width when 64 then condition
+                               when 20 then condition && quote_literal('@l' || span)::tsquery
+                               else condition && quote_literal('@s' || span)::tsquery end;
+        looked := 0;
+        for hit in
+            select m.id, m.conversation_id, m.seq, m.created_at,
+                   (before_time is null or (m.created_at, m.id) < (before_time, before_id))
+                   and m.created_at < origin + (latest + 1) * interval '1 second'
+                   and m.conversation_id = any (mine) and (only_by is null or m.sender_id = only_by)
+                   and m.kind <> 'system'
+                   and (phrases = '{}' or (
+                        select bool_and(strpos(m.content, p) > 0 or strpos(app.search_text(m.content), p) > 0)
+                          from unnest(phrases) as p))
+                   and not exists (select from app.message_streams s
+                                    where s.conversation_id = m.conversation_id and s.seq = m.seq) as is_match
+              from public.messages m
+             where app.message_words(m.conversation_id, m.created_at, m.content) @@ narrowed and m.content <> ''
+        loop
+            looked := looked + 1;
+            if hit.is_match then
+                ids := ids || hit.id;
+                times := times || hit.created_at;
+                rooms := rooms || hit.conversation_id;
+                numbers := numbers || hit.seq;
+            end if;
+            exit when width > 16 and looked > most;
+            if width = 16 and looked % 64 = 0 and clock_timestamp() > deadline then
+                is_partial := true;
+                exit;
+            end if;
+        end loop;
+        if width = 16 or looked <= most then
+            complete := cardinality(ids);
+            if width < 64 then
+                latest := (span << width) - 1;
+            end if;
+            has_progress := true;
+            exit when is_partial;
+            continue;
+        end if;
+        -- Too many: in parts.
+        ids := ids[:complete];
+        times := times[:complete];
+        rooms := rooms[:complete];
+        numbers := numbers[:complete];
+        if width = 64 then
+            newest := latest >> 20;
+            select floor(extract(epoch from min(f.created_at) - origin))::bigint >> 20 into oldest
+              from unnest(mine) as i
+             cross join lateral (select m.created_at from public.messages m
+                                  where m.conversation_id = i order by m.seq limit 1) f;
+        else
+            newest := least((span << 4) + 15, latest >> 16);
+            oldest := span << 4;
+        end if;
+        spans := spans || array(select n from generate_series(oldest, newest) as n);
+        bits := bits || array(select case width when 64 then 20 else 16 end from generate_series(oldest, newest));
+    end loop;
+    select array_agg(w.room order by w.place), array_agg(w.number order by w.place),
+           array_agg(app.search_position(w.time, w.id) order by w.place)
+      into conversations, seqs, positions
+      from (select f.*, row_number() over (order by f.time desc, f.id desc) as place
+              from unnest(ids, times, rooms, numbers) as f (id, time, room, number)
+             order by place limit max_results) w;
+    if cardinality(ids) > max_results then
+        is_partial := false;
+        next := positions[max_results];
+    elsif is_partial and spans = '{}' then
+        is_partial := false;
+    elsif is_partial then
+        next := app.search_position(
+            origin + (latest + 1) * interval '1 second', '00000000-0000-0000-0000-000000000000');
+    end if;
+end
+$$;
+
 CREATE FUNCTION app.finish_abandoned_stream() RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4704,6 +4889,18 @@ begin
     loop
         perform app.finish_stream(stream.conversation_id, stream.seq);
     end loop;
+end
+$$;
+
+CREATE FUNCTION app.flush_message_words() RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if app.acquire_lease('message_words', gen_random_uuid(), 2) then
+        perform gin_clean_pending_list('public.messages_words'::regclass);
+    end if;
+    return false;
 end
 $$;
 
@@ -6083,6 +6280,25 @@ begin
                      where m.conversation_id = message_page.conversation_id and m.seq > message_page.beyond
                      order by m.seq limit message_page.max_results) m);
     end if;
+end
+$$;
+
+CREATE FUNCTION app.message_words(conversation_id uuid, created_at timestamp with time zone, content text) RETURNS tsvector
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    -- Of a difference, since the epoch of a time is not immutable.
+    seconds bigint := floor(extract(epoch from least(created_at, timestamptz '9999-01-01 00:00:00+00')
+                                               - timestamptz '2000-01-01 00:00:00+00'));
+begin
+    if octet_length(content) = char_length(content) and octet_length(content) <= 500 then
+        return array_to_tsvector(string_to_array(ltrim(concat(
+            regexp_replace(lower(content collate "C") || '@', '[^a-z0-9]+', ' ', 'g'),
+            '@', right(conversation_id::text, 12), ' @l', seconds >> 20, ' @s', seconds >> 16)), ' '));
+    end if;
+    return array_to_tsvector(app.search_words(app.search_text(content)) || array[
+        '@' || right(conversation_id::text, 12), '@l' || (seconds >> 20), '@s' || (seconds >> 16)]);
 end
 $$;
 
@@ -8418,6 +8634,129 @@ CREATE FUNCTION app.seal() RETURNS void
     AS $$
 begin
     perform app.wait_for_wal_flush();
+end
+$$;
+
+CREATE FUNCTION app.search_condition(folded text) RETURNS tsquery
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    -- Of these scripts a single character begins a word of two.
+    joined constant text := '[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff々-ヿ㐀-鿿가-힣\U00020000-\U0003ffff]';
+    part text;
+    terms text[] := '{}';
+    is_last boolean := true;
+begin
+    -- From the last part to the first.
+    for part in
+        select p.part from regexp_split_to_table(regexp_replace(folded, joined || '+', ' \& ', 'g'), ' +')
+               with ordinality p (part, place)
+         where p.part <> '' order by p.place desc
+    loop
+        if part ~ joined and char_length(part) > 1 then
+            terms := terms || array(
+                select quote_literal(substr(part, i, 2)) from generate_series(1, char_length(part) - 1) as i);
+        else
+            terms := terms || (quote_literal(part)
+                || case when part ~ joined or is_last and char_length(part) >= 3 then ':*' else '' end);
+        end if;
+        is_last := false;
+    end loop;
+    return nullif(array_to_string(terms, ' & '), '')::tsquery;
+end
+$$;
+
+CREATE FUNCTION app.search_position(created_at timestamp with time zone, id uuid) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    -- Exact in numbers: a double would lose microseconds.
+    return (extract(epoch from created_at - timestamptz 'epoch') * 1000000)::bigint || '.' || id;
+end
+$$;
+
+CREATE FUNCTION app.search_text(content text) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    marks constant text := '[\u00ad\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1-\u05c2\u05c4-\u05c5\u05c7'
+        '\u0610-\u061a\u061c\u0640\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7-\u06e8\u06ea-\u06ed\u1ab0-\u1ace'
+        '\u1dc0-\u1dff\u200b-\u200f\u202a-\u202e\u2060-\u206f\u20d0-\u20f0\u302a-\u302f\ufe00-\ufe0f\ufe20-\ufe2f'
+        '\ufeff]+';
+    folded text := content;
+    letter text;
+begin
+    if octet_length(content) > char_length(content) then
+        -- To decompose a run of marks takes the square of its length.
+        if char_length(content) > 1000 then
+            folded := regexp_replace(folded, marks, '', 'g');
+        end if;
+        folded := regexp_replace(normalize(folded, NFKD), marks, '', 'g');
+    end if;
+    if octet_length(folded) > char_length(folded) then
+        if folded ~ '[ÐØðøĐđŁłı\u0391-\u03c2\u0400-\u042f\u0629-\u06cc]' then
+            folded := translate(folded,
+                e'ÐØðøĐđŁłıΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩςАБВГДЕЖЗИКЛМНОПРСТУФХЦЧШЩЪЫЬЭЮЯЂЄЅІЈЉЊЋЏ'
+                '\u0629\u0649\u06a9\u06be\u06c1\u06cc',
+                e'dododdlliαβγδεζηθικλμνξοπρστυφχψωσабвгдежзиклмнопрстуфхцчшщъыьэюяђєѕіјљњћџ'
+                '\u0647\u064a\u0643\u0647\u0647\u064a');
+        end if;
+        if folded ~ '[ÆæŒœÞþßſ]' then
+            folded := replace(replace(replace(replace(folded, 'ß', 'ss'), 'Æ', 'ae'), 'æ', 'ae'), 'ſ', 's');
+            folded := replace(replace(replace(replace(folded, 'Œ', 'oe'), 'œ', 'oe'), 'Þ', 'th'), 'þ', 'th');
+        end if;
+        -- Syllables of Hangul and voiced kana become one character again.
+        if folded ~ '[\u1100-\u11ff\u3099\u309a]' then
+            folded := normalize(folded, NFC);
+        end if;
+        for letter in
+            select distinct l[1] from regexp_matches(folded,
+                '[\u0126-\u0127\u0138\u014a-\u014b\u0166-\u0167\u0180-\u02af\u0370-\u0377\u037f\u03cf-\u03ff'
+                '\u0460-\u0481\u048a-\u0556\u0671\u10a0-\u10cd\u13f8-\u13fd\u1c80-\u1cbf\u1d6b-\u1d9a\u1e9c-'
+                '\u1eff\u2132\u2183'
+                '\u2c00-\u2cf3\ua640-\ua69b\ua722-\ua7f6\uab30-\uabbf\U00010400-\U00010595\U00010c80-\U00010ead'
+                '\U000118a0-\U000118bf\U00016e40-\U00016e5f\U0001df00-\U0001df2a\U0001e900-\U0001e921]', 'g') as l
+        loop
+            folded := replace(folded, letter, app.folded(letter));
+        end loop;
+        return btrim(regexp_replace(lower(folded collate "C"),
+            '[\u0001-\u002f\u003a-\u0060\u007b-\u00bf\u00d7\u00f7\u02b0-\u02ff\u037e\u0387\u055a-\u055f\u0589-\u058f'
+            '\u05be\u05c0\u05c3\u05c6\u05f3-\u05f4\u0600-\u060f\u061b-\u061f\u066a-\u066d\u06d4\u0964-\u0965\u0970'
+            '\u0e2f\u0e3f\u0e4f\u0e5a-\u0e5b\u104a-\u104f\u10fb\u1360-\u1368\u166d-\u166e\u1680\u17d4-\u17db'
+            '\u1800-\u180e\u2000-\u209f\u20a0-\u20cf\u2100-\u214f\u2190-\u2bff\u2e00-\u2e7f\u3000-\u3004\u3007-\u3020'
+            '\u3030\u303d-\u303f\u309b-\u309c\u30a0\u30fb\uff00-\uff0f\ufff0-\uffff\U0001f000-\U0001fbff]+', ' ', 'g'));
+    end if;
+    return btrim(regexp_replace(lower(folded collate "C"), '[^a-z0-9]+', ' ', 'g'));
+end
+$$;
+
+CREATE FUNCTION app.search_words(folded text) RETURNS text[]
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    words text[];
+    characters text[];
+begin
+    if folded !~ '[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff々-ヿ㐀-鿿가-힣\U00020000-\U0003ffff]' then
+        words := string_to_array(folded, ' ');
+    else
+        words := string_to_array(btrim(regexp_replace(folded,
+            '[ \u0e00-\u0eff\u1000-\u109f\u1780-\u17ff々-ヿ㐀-鿿가-힣\U00020000-\U0003ffff]+', ' ', 'g')), ' ');
+        characters := string_to_array(regexp_replace(folded,
+            '[^\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff々-ヿ㐀-鿿가-힣\U00020000-\U0003ffff]+', ' ', 'g'), null);
+        words := words || array(
+            select btrim(c.this || coalesce(c.next, ''))
+              from unnest(characters, characters[2:]) as c (this, next)
+             where c.this <> ' ');
+    end if;
+    if char_length(folded) > 500 then
+        words := array(select left(w, 100) from unnest(words) as w);
+    end if;
+    return words;
 end
 $$;
 
@@ -12505,6 +12844,9 @@ CREATE INDEX messages_edited ON public.messages USING btree (conversation_id, ch
 
 CREATE INDEX messages_reply_to ON public.messages USING btree (conversation_id, reply_to_seq, seq) WHERE (reply_to_seq IS NOT NULL);
 
+CREATE INDEX messages_words ON public.messages USING gin (app.message_words(conversation_id, created_at, (content)::text)) WITH (fastupdate='on', gin_pending_list_limit='16384') WHERE ((content)::text <> ''::text);
+ALTER INDEX public.messages_words ALTER COLUMN 1 SET STATISTICS 0;
+
 CREATE INDEX presence_changed_xid ON public.presence USING btree (changed_xid);
 
 CREATE INDEX reaction_counts_changed ON public.reaction_counts USING btree (conversation_id, changed_xid);
@@ -13298,6 +13640,9 @@ GRANT ALL ON FUNCTION api.schedule_message(conversation_id uuid, due_at text, co
 REVOKE ALL ON FUNCTION api.scheduled_messages(conversation_id uuid, max_results integer, after text) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.scheduled_messages(conversation_id uuid, max_results integer, after text) TO authenticated;
 
+REVOKE ALL ON FUNCTION api.search_messages(query text, conversation_id uuid, sender_id uuid, max_results integer, before text) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.search_messages(query text, conversation_id uuid, sender_id uuid, max_results integer, before text) TO authenticated;
+
 REVOKE ALL ON FUNCTION api.search_profiles(query text, max_results integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.search_profiles(query text, max_results integer) TO authenticated;
 
@@ -13616,6 +13961,9 @@ REVOKE ALL ON FUNCTION app.everyone() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.everyone() TO authenticated;
 GRANT ALL ON FUNCTION app.everyone() TO postline_feed;
 
+REVOKE ALL ON FUNCTION app.find_messages(query text, only_in uuid, only_by uuid, before_time timestamp with time zone, before_id uuid, max_results integer, duration interval, OUT conversations uuid[], OUT seqs bigint[], OUT positions text[], OUT next text, OUT is_partial boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.find_messages(query text, only_in uuid, only_by uuid, before_time timestamp with time zone, before_id uuid, max_results integer, duration interval, OUT conversations uuid[], OUT seqs bigint[], OUT positions text[], OUT next text, OUT is_partial boolean) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.finish_abandoned_stream() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.finish_abandoned_stream() TO postline_feed;
 
@@ -13626,8 +13974,13 @@ REVOKE ALL ON FUNCTION app.finish_stream(conversation_id uuid, seq bigint, appen
 
 REVOKE ALL ON FUNCTION app.finish_streams(sender_id uuid, conversations uuid[]) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.flush_message_words() FROM PUBLIC;
+GRANT ALL ON FUNCTION app.flush_message_words() TO postline_feed;
+
 REVOKE ALL ON FUNCTION app.folded(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.folded(value text) TO authenticated;
+GRANT ALL ON FUNCTION app.folded(value text) TO service_role;
+GRANT ALL ON FUNCTION app.folded(value text) TO postline_sender;
 
 REVOKE ALL ON FUNCTION app.free_send_time(sender uuid, due_at timestamp with time zone) FROM PUBLIC;
 
@@ -13873,6 +14226,11 @@ GRANT ALL ON FUNCTION app.message_object(message public.messages, sender json, m
 
 REVOKE ALL ON FUNCTION app.message_page(conversation_id uuid, before_seq bigint, after_seq bigint, max_results integer, OUT mark bigint, OUT beyond bigint, OUT sender_ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.message_page(conversation_id uuid, before_seq bigint, after_seq bigint, max_results integer, OUT mark bigint, OUT beyond bigint, OUT sender_ids uuid[]) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.message_words(conversation_id uuid, created_at timestamp with time zone, content text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.message_words(conversation_id uuid, created_at timestamp with time zone, content text) TO authenticated;
+GRANT ALL ON FUNCTION app.message_words(conversation_id uuid, created_at timestamp with time zone, content text) TO service_role;
+GRANT ALL ON FUNCTION app.message_words(conversation_id uuid, created_at timestamp with time zone, content text) TO postline_sender;
 
 REVOKE ALL ON FUNCTION app.move_batch(conversation_id uuid, guest_id uuid, most integer) FROM PUBLIC;
 
@@ -14189,6 +14547,20 @@ GRANT ALL ON FUNCTION app.scheduled_object(scheduled public.scheduled_messages) 
 
 REVOKE ALL ON FUNCTION app.seal() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.seal() TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.search_condition(folded text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.search_position(created_at timestamp with time zone, id uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.search_text(content text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.search_text(content text) TO authenticated;
+GRANT ALL ON FUNCTION app.search_text(content text) TO service_role;
+GRANT ALL ON FUNCTION app.search_text(content text) TO postline_sender;
+
+REVOKE ALL ON FUNCTION app.search_words(folded text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.search_words(folded text) TO authenticated;
+GRANT ALL ON FUNCTION app.search_words(folded text) TO service_role;
+GRANT ALL ON FUNCTION app.search_words(folded text) TO postline_sender;
 
 REVOKE ALL ON FUNCTION app.seen_pieces(conversation_id uuid, low bigint, high bigint, since pg_snapshot) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.seen_pieces(conversation_id uuid, low bigint, high bigint, since pg_snapshot) TO authenticated;

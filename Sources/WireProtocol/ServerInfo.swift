@@ -11,7 +11,7 @@ package struct ServerInfo: Sendable {
     /// The features that need no setting.
     package static let features = [
         "presence", "typing", "mute", "replies", "mentions", "pins", "data", "settings", "reactions",
-        "delivered", "scheduled", "attachments", "streaming", "blocks",
+        "delivered", "scheduled", "attachments", "streaming", "blocks", "search",
     ]
 
     package init(

@@ -934,6 +934,19 @@ export interface MethodParams {
     /** The message's number in its conversation. */
     seq: number
   }
+  /** Searches the caller's messages for all words of a text, the newest first. A last word of three letters or more also finds words that begin with it. */
+  'messages.search': {
+    /** The text to search. */
+    query: string
+    /** Searches only this conversation. */
+    conversation_id?: string | null
+    /** Searches only the messages of this user. */
+    sender_id?: string | null
+    /** The most results. */
+    limit?: number | null
+    /** The "next" of the previous page. */
+    before?: string | null
+  }
   /** Schedules a message, which is sent at its time. With the client_id of an earlier one, returns that. */
   'messages.schedule': {
     /** A conversation of the caller. */
@@ -1206,6 +1219,11 @@ export interface MethodResults {
     length: number
   }
   'messages.finish': Message
+  'messages.search': {
+    messages: Message[]
+    next: string | null
+    is_partial: boolean
+  }
   'messages.schedule': ScheduledMessage
   'messages.scheduled': {
     scheduled: ScheduledMessage[]

@@ -1,10 +1,11 @@
+import Accounts
 import Postgres
 import WireProtocol
 
 extension Operation {
     /// The methods `messages.*`. Generated clients name the params that two methods share after the first of them, so
     /// a new method comes after.
-    static let messages = [send, list, edit, delete, react, reactions, pin, markRead, append, finish]
+    static let messages = [send, list, edit, delete, react, reactions, pin, markRead, append, finish, search]
 
     static let send = Operation(
         "messages.send", .user, "Sends a message. With the client_id of an earlier message, returns that message.",
@@ -209,6 +210,31 @@ extension Operation {
             [
                 params.uuid("conversation_id"), params.digits("seq"), params.string("emoji"), params.digits("limit"),
                 params.string("after"),
+            ])
+    }
+
+    private static let search = Operation(
+        "messages.search", .user,
+        "Searches the caller's messages for all words of a text, the newest first. A last word of three letters or more "
+            + "also finds words that begin with it.",
+        [
+            Parameter("query", .string(.characters(2...100)), "The text to search."),
+            Parameter("conversation_id", .uuid, .optional, "Searches only this conversation."),
+            Parameter("sender_id", .uuid, .optional, "Searches only the messages of this user."),
+            Parameter("limit", .integer(1...50), .optional, default: .integer(20), "The most results."),
+            Parameter("before", .string(.any), .optional, "The \"next\" of the previous page."),
+        ],
+        result: .object([
+            ("messages", .array(of: .message)), ("next", .string.nullable), ("is_partial", .bool),
+        ]),
+        errors: [.notFound]
+    ) { session, params throws(ProtocolError) in
+        try await session.limits.takeSearch(of: session.token.user)
+        return try await session.readPreferringStandby(
+            Statement("api.search_messages", "select api.search_messages($1, $2::uuid, $3::uuid, $4::int, $5)"),
+            [
+                params.string("query"), params.uuid("conversation_id"), params.uuid("sender_id"),
+                params.digits("limit"), params.string("before"),
             ])
     }
 

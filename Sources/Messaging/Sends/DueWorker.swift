@@ -2,7 +2,8 @@ import DatabaseAccess
 import Logging
 import Postgres
 
-/// Does work of messages at its time: sends scheduled messages, and finishes those that nobody continues.
+/// Does work of messages at its time: sends scheduled messages, finishes those that nobody continues, and merges new
+/// ones into the search index.
 ///
 /// Every node does what no other transaction is doing.
 struct DueWorker: Sendable {
@@ -21,6 +22,9 @@ struct DueWorker: Sendable {
         /// `sql/functions/app/streams.sql`.
         case abandonedStreams = "app.finish_abandoned_stream"
 
+        /// `sql/functions/app/message_search.sql`.
+        case searchIndex = "app.flush_message_words"
+
         /// Does one message, and returns false if none is due.
         fileprivate var statement: Statement { Statement(rawValue, "select \(rawValue)()") }
 
@@ -28,6 +32,7 @@ struct DueWorker: Sendable {
             switch self {
             case .scheduledMessages: "cannot send scheduled messages; retrying"
             case .abandonedStreams: "cannot finish streamed messages; retrying"
+            case .searchIndex: "cannot merge new messages into the search index; retrying"
             }
         }
     }

@@ -297,7 +297,8 @@ extension LeakScenario {
             guard let cursor = any(of: cursors[user] ?? []) else { return ("sync.open", [:]) }
             return ("sync.open", ["cursor": .string(cursor)])
         case 79..<81: return ("conversations.list", [:])
-        case 81..<83: return ("messages.list", ["conversation_id": room, "limit": 200])
+        case 81..<82: return ("messages.list", ["conversation_id": room, "limit": 200])
+        case 82..<83: return ("messages.search", ["query": ["say", "rather", "zq1"][roll(3)], "limit": 50])
         case 83..<84: return ("me.get", [:])
         case 84..<87:
             return (
@@ -411,7 +412,9 @@ extension LeakScenario {
         let room = JSON.string(any(of: seen.rooms) ?? nobody)
         let somebody = JSON.string(any(of: users) ?? nobody)
         let seq = JSON.integer(1 + roll(4))
-        switch roll(22) {
+        switch roll(24) {
+        case 22: return ("messages.search", ["query": "say", "conversation_id": room])
+        case 23: return ("messages.search", ["query": .string(any(of: known.sorted()) ?? "say")])
         case 20:
             return (
                 "messages.append",

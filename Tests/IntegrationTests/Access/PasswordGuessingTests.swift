@@ -182,6 +182,8 @@ struct PasswordGuessingTests {
                 #expect(try await Self.triesUntilLimited(alice, method, params) == burst, "\(method)")
                 try await bob.call(method, params)
             }
+            // Both kinds of searches count together.
+            try await alice.refused(.rateLimited, "messages.search", ["query": "bob"])
         }
     }
 

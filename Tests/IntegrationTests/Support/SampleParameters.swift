@@ -99,7 +99,7 @@ enum SampleParameters {
         "id": "12345678-1234-4234-8234-123456789abc", "media_id": "12345678-1234-4234-8234-123456789abc",
         "reply_to_seq": 1, "mentions": [.string(Person.bob.id)], "mentions_everyone": false, "data": ["probe": "x"],
         "emoji": "👍", "is_set": true, "start": 0, "is_streaming": false, "after": "1.\(Room.aliceBob).👍",
-        "is_pinned": true, "is_marked_unread": true,
+        "is_pinned": true, "is_marked_unread": true, "sender_id": .string(Person.bob.id),
         "is_archived": true, "purpose": "message", "mime_type": "image/png", "bytes": 1_000, "width": 10, "height": 10,
         "due_at": .string(Timestamp.after(seconds: 86_400)), "messages.scheduled after": "1.\(Room.aliceBob)",
     ]

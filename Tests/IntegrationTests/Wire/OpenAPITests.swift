@@ -200,6 +200,7 @@ struct OpenAPITests {
         try await calls.call(alice, "messages.react", ["conversation_id": room, "seq": seq, "emoji": "👍"])
         try await calls.call(alice, "messages.reactions", ["conversation_id": room, "seq": seq])
         try await calls.call(alice, "messages.list", ["conversation_id": room, "reply_to_seq": seq])
+        try await calls.call(alice, "messages.search", ["query": "reply", "conversation_id": room])
         try await calls.call(alice, "messages.pin", ["conversation_id": room, "seq": seq])
         let growing = try await calls.call(
             alice, "messages.send", ["conversation_id": room, "content": "A", "is_streaming": true])["seq"]

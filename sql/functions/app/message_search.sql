@@ -1,0 +1,207 @@
+-- The search of messages by the index messages_words, whose words are those of app.message_words.
+
+-- Merges the pending list of the index, in which a search looks at each message. Nodes call it each second, and one
+-- does it every two seconds. Returns false: the next call is never due at once.
+create or replace function app.flush_message_words() returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    if app.acquire_lease('message_words', gen_random_uuid(), 2) then
+        perform gin_clean_pending_list('public.messages_words'::regclass);
+    end if;
+    return false;
+end
+$$;
+
+-- Returns what a folded query looks for: all its words, and messages whose words begin with the last one if that has
+-- three letters or more. Null if the query has no word.
+create or replace function app.search_condition(folded text) returns tsquery
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+declare
+    -- Of these scripts a single character begins a word of two.
+    joined constant text := '[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff々-ヿ㐀-鿿가-힣\U00020000-\U0003ffff]';
+    part text;
+    terms text[] := '{}';
+    is_last boolean := true;
+begin
+    -- From the last part to the first.
+    for part in
+        select p.part from regexp_split_to_table(regexp_replace(folded, joined || '+', ' \& ', 'g'), ' +')
+               with ordinality p (part, place)
+         where p.part <> '' order by p.place desc
+    loop
+        if part ~ joined and char_length(part) > 1 then
+            terms := terms || array(
+                select quote_literal(substr(part, i, 2)) from generate_series(1, char_length(part) - 1) as i);
+        else
+            terms := terms || (quote_literal(part)
+                || case when part ~ joined or is_last and char_length(part) >= 3 then ':*' else '' end);
+        end if;
+        is_last := false;
+    end loop;
+    return nullif(array_to_string(terms, ' & '), '')::tsquery;
+end
+$$;
+
+-- Returns the position of a message in the order of a search, which the next page begins after.
+create or replace function app.search_position(created_at timestamptz, id uuid) returns text
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+begin
+    -- Exact in numbers: a double would lose microseconds.
+    return (extract(epoch from created_at - timestamptz 'epoch') * 1000000)::bigint || '.' || id;
+end
+$$;
+
+-- Returns where the caller's messages are that match a query, the newest first, and the position after each. `next` is
+-- the position of the next page, or null. Only of one conversation, of one sender, or after a position, if given.
+--
+-- Runs as the owner: operators of text search are not leakproof, so under row-level security every message of the
+-- caller would be read. It checks the membership itself, and returns no texts.
+--
+-- Up to 16 conversations are in the condition, so that the index finds their messages only. An `or` of more would take
+-- longer than to look at the messages of others.
+--
+-- Spans of time are searched, the newest first: the last 12 days, then all time before. One with more matches than ten
+-- times the results is searched in parts: all time by 12 days, and those by 18 hours. So the results up to a time are
+-- complete when the search ends early, after `duration`: `is_partial` is true, and the next page continues from there.
+-- Only matches within 18 hours may be left out.
+create or replace function app.find_messages(
+    query text, only_in uuid, only_by uuid, before_time timestamptz, before_id uuid, max_results integer,
+    duration interval, out conversations uuid[], out seqs bigint[], out positions text[], out next text,
+    out is_partial boolean)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set work_mem = '32MB'
+set enable_seqscan = off set jit = off as $$
+declare
+    most integer := greatest(200, 10 * max_results);
+    origin constant timestamptz := '2000-01-01 00:00:00+00';
+    deadline timestamptz := clock_timestamp() + duration;
+    folded text := app.search_text(query);
+    condition tsquery := app.search_condition(folded);
+    -- Characters of which each two may be in a text without following each other all.
+    phrases text[] := array(
+        select p[1] from regexp_matches(folded,
+            '[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff々-ヿ㐀-鿿가-힣\U00020000-\U0003ffff]{3,}', 'g') as p);
+    mine uuid[] := array(select app.my_conversations());
+    -- The spans that are left, the newest last, by their number and the bits of their seconds: 64 is all time.
+    spans bigint[] := '{}';
+    bits integer[] := '{}';
+    span bigint;
+    width integer;
+    narrowed tsquery;
+    -- The last second that may have more results.
+    latest bigint;
+    newest bigint;
+    oldest bigint;
+    has_progress boolean := false;
+    looked integer;
+    complete integer := 0;
+    ids uuid[] := '{}';
+    times timestamptz[] := '{}';
+    rooms uuid[] := '{}';
+    numbers bigint[] := '{}';
+    hit record;
+begin
+    is_partial := false;
+    if only_in is not null then
+        if only_in <> all (mine) then
+            perform app.refuse_hidden('There is no such conversation.');
+        end if;
+        mine := array[only_in];
+    end if;
+    if condition is not null and cardinality(mine) between 1 and 16 then
+        condition := condition && (
+            select string_agg(quote_literal('@' || right(i::text, 12)), ' | ') from unnest(mine) as i)::tsquery;
+    end if;
+    if condition is not null then
+        select floor(extract(epoch from
+                   least(max(c.last_message_time), before_time - interval '1 microsecond') - origin))
+          into latest from public.conversations c where c.id = any (mine);
+    end if;
+    if latest is not null then
+        spans := array[0, latest >> 20];
+        bits := array[64, 20];
+    end if;
+    while spans <> '{}' and complete <= max_results loop
+        span := spans[cardinality(spans)];
+        width := bits[cardinality(bits)];
+        if has_progress and clock_timestamp() > deadline then
+            is_partial := true;
+            exit;
+        end if;
+        spans := trim_array(spans, 1);
+        bits := trim_array(bits, 1);
+        narrowed := case width when 64 then condition
+                               when 20 then condition && quote_literal('@l' || span)::tsquery
+                               else condition && quote_literal('@s' || span)::tsquery end;
+        looked := 0;
+        for hit in
+            select m.id, m.conversation_id, m.seq, m.created_at,
+                   (before_time is null or (m.created_at, m.id) < (before_time, before_id))
+                   and m.created_at < origin + (latest + 1) * interval '1 second'
+                   and m.conversation_id = any (mine) and (only_by is null or m.sender_id = only_by)
+                   and m.kind <> 'system'
+                   and (phrases = '{}' or (
+                        select bool_and(strpos(m.content, p) > 0 or strpos(app.search_text(m.content), p) > 0)
+                          from unnest(phrases) as p))
+                   and not exists (select from app.message_streams s
+                                    where s.conversation_id = m.conversation_id and s.seq = m.seq) as is_match
+              from public.messages m
+             where app.message_words(m.conversation_id, m.created_at, m.content) @@ narrowed and m.content <> ''
+        loop
+            looked := looked + 1;
+            if hit.is_match then
+                ids := ids || hit.id;
+                times := times || hit.created_at;
+                rooms := rooms || hit.conversation_id;
+                numbers := numbers || hit.seq;
+            end if;
+            exit when width > 16 and looked > most;
+            if width = 16 and looked % 64 = 0 and clock_timestamp() > deadline then
+                is_partial := true;
+                exit;
+            end if;
+        end loop;
+        if width = 16 or looked <= most then
+            complete := cardinality(ids);
+            if width < 64 then
+                latest := (span << width) - 1;
+            end if;
+            has_progress := true;
+            exit when is_partial;
+            continue;
+        end if;
+        -- Too many: in parts.
+        ids := ids[:complete];
+        times := times[:complete];
+        rooms := rooms[:complete];
+        numbers := numbers[:complete];
+        if width = 64 then
+            newest := latest >> 20;
+            select floor(extract(epoch from min(f.created_at) - origin))::bigint >> 20 into oldest
+              from unnest(mine) as i
+             cross join lateral (select m.created_at from public.messages m
+                                  where m.conversation_id = i order by m.seq limit 1) f;
+        else
+            newest := least((span << 4) + 15, latest >> 16);
+            oldest := span << 4;
+        end if;
+        spans := spans || array(select n from generate_series(oldest, newest) as n);
+        bits := bits || array(select case width when 64 then 20 else 16 end from generate_series(oldest, newest));
+    end loop;
+    select array_agg(w.room order by w.place), array_agg(w.number order by w.place),
+           array_agg(app.search_position(w.time, w.id) order by w.place)
+      into conversations, seqs, positions
+      from (select f.*, row_number() over (order by f.time desc, f.id desc) as place
+              from unnest(ids, times, rooms, numbers) as f (id, time, room, number)
+             order by place limit max_results) w;
+    if cardinality(ids) > max_results then
+        is_partial := false;
+        next := positions[max_results];
+    elsif is_partial and spans = '{}' then
+        is_partial := false;
+    elsif is_partial then
+        next := app.search_position(
+            origin + (latest + 1) * interval '1 second', '00000000-0000-0000-0000-000000000000');
+    end if;
+end
+$$;
