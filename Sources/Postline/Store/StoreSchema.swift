@@ -192,6 +192,49 @@ enum StoreSchema {
             // The text so far of a message that is streaming, and null of others.
             try database.execute(sql: "alter table message add column streamed text")
         }
+        migrator.registerMigration("11") { database in
+            try database.execute(
+                sql: """
+                    -- The words of each message (SearchWords), and their index, which follows by triggers.
+                    create table message_text (
+                        id integer primary key,
+                        conversation_id text not null,
+                        seq integer not null,
+                        words text not null,
+                        unique (conversation_id, seq)
+                    );
+                    create virtual table message_search using fts5 (
+                        words, content = 'message_text', content_rowid = 'id',
+                        tokenize = "unicode61 remove_diacritics 2 categories 'L* N* M* Co'"
+                    );
+                    create trigger message_text_added after insert on message_text begin
+                        insert into message_search (rowid, words) values (new.id, new.words);
+                    end;
+                    create trigger message_text_removed after delete on message_text begin
+                        insert into message_search (message_search, rowid, words)
+                        values ('delete', old.id, old.words);
+                    end;
+                    create trigger message_text_changed after update on message_text begin
+                        insert into message_search (message_search, rowid, words)
+                        values ('delete', old.id, old.words);
+                        insert into message_search (rowid, words) values (new.id, new.words);
+                    end;
+                    create trigger message_removed after delete on message begin
+                        delete from message_text where conversation_id = old.conversation_id and seq = old.seq;
+                    end;
+                    """)
+            let stored = try Row.fetchCursor(
+                database,
+                sql: "select conversation_id, seq, content from message where content <> '' and kind <> 'system'")
+            let add = try database.makeStatement(
+                sql: "insert into message_text (conversation_id, seq, words) values (?, ?, ?)")
+            while let row = try stored.next() {
+                try add.execute(
+                    arguments: [
+                        row["conversation_id"] as String, row["seq"] as Int, SearchWords.words(of: row["content"]),
+                    ])
+            }
+        }
         return migrator
     }
 }

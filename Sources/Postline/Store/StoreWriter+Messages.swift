@@ -40,6 +40,7 @@ extension StoreWriter {
             more.isEmpty ? nil : try StoreJSON.encode(Array(more)),
         ])
         guard database.changesCount > 0 else { return }
+        try index(message)
         if message.senderID == userID {
             // Sending has read all messages before.
             try database.cachedStatement(
@@ -67,6 +68,26 @@ extension StoreWriter {
         // A sender has read all earlier messages, and a message from the server is no longer pending.
         try advanceReadMark(of: message.conversationID, to: message.seq)
         if let clientID = message.clientID { try removeSend(clientID) }
+    }
+
+    /// Makes a message be found by the words that it has now.
+    private func index(_ message: WireMessage) throws {
+        let words = message.kind == .system ? "" : SearchWords.words(of: message.content ?? "")
+        let key: StatementArguments = [message.conversationID.rawValue, message.seq]
+        guard !words.isEmpty else {
+            // Most messages without words never had any.
+            if message.version > 1 {
+                try database.cachedStatement(sql: "delete from message_text where conversation_id = ? and seq = ?")
+                    .execute(arguments: key)
+            }
+            return
+        }
+        try database.cachedStatement(
+            sql: """
+                insert into message_text (conversation_id, seq, words) values (?, ?, ?)
+                on conflict do update set words = excluded.words where words <> excluded.words
+                """
+        ).execute(arguments: key + [words])
     }
 
     /// Appends what a piece has beyond the text so far of a message that is streaming. Does nothing if the message is not

@@ -122,6 +122,16 @@ struct Calls {
         for reaction in reactions { print(reaction.emoji, reaction.userID, reaction.createdAt) }
     }
 
+    func search(for words: String) async throws -> [Message] {
+        var page = try await client.searchMessages(words)
+        var found = page.messages
+        while let next = page.next {
+            page = try await client.searchMessages(words, before: next)
+            found += page.messages
+        }
+        return found
+    }
+
     func endAccount(_ password: String, _ newPassword: String) async throws {
         try await client.changePassword(from: password, to: newPassword)
         try await client.deleteAccount(password: newPassword)
