@@ -293,6 +293,21 @@ export class PostlineClient {
   async refresh() { await this.#core.call('.refresh') }
 
   /**
+   * Searches the user's messages on the server for all words of a text, the newest first.
+   *
+   * @param {string} query 2 to 100 characters. Case and accents do not count, and the last word may be a beginning.
+   * @param {{ conversationId?: string, senderId?: string, limit?: number, before?: string }} [options] Only of one
+   *   conversation or sender; 1 to 50 results (20); the `next` of the page before.
+   * @returns {Promise<MethodResults['messages.search']>} `is_partial` if the server ended the search early: `next`
+   *   continues.
+   * @throws {PostlineError} `offline`, `invalid_params`, `not_found`, `rate_limited`
+   */
+  searchMessages(query, options = {}) {
+    const { conversationId, senderId, ...rest } = options
+    return this.call('messages.search', { query, conversation_id: conversationId, sender_id: senderId, ...rest })
+  }
+
+  /**
    * Opens the direct conversation with a user, and returns its id.
    *
    * @param {string} userID

@@ -35,7 +35,7 @@ describe('docs/javascript.md', () => {
   })
   after(() => world.stop())
 
-  test('has no block that is not tested', () => { assert.equal(blocks.length, 8) })
+  test('has no block that is not tested', () => { assert.equal(blocks.length, 9) })
 
   test('an empty page becomes a chat', { skip: !chromiumPath && 'Chromium is not installed' }, async (t) => {
     const chromium = await startChromium()
@@ -176,5 +176,17 @@ describe('docs/javascript.md', () => {
     await until(benChat, () => benChat.conversation.pinned_seqs.length, 'the pin')
     // A push of before the settings may follow their response.
     await until(annChat, () => annChat.conversation.is_pinned && annChat.conversation.is_marked_unread, 'the settings')
+  })
+
+  test('messages are searched', async (t) => {
+    const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
+    const [annChat, benChat] = await makeConversation(ann, ben)
+    for (let count = 1; count <= 21; count += 1) await benChat.send(`Lunch, tomorrow at ${count}?`)
+    await shows(annChat, 'Lunch, tomorrow at 21?')
+    const shown = []
+    const console = { log: (...texts) => shown.push(texts.join(': ')) }
+    await run(block('js', 'searchMessages'), { client: ann, chat: annChat, bobID: ben.account.id, console })
+    assert.equal(shown.length, 20)
+    assert.equal(shown[0], 'Ben: Lunch, tomorrow at 21?')
   })
 })

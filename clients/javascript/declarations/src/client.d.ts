@@ -183,6 +183,22 @@ export class PostlineClient {
     /** Waits until the device has all changes that the server has now. @throws {PostlineError} `offline` */
     refresh(): Promise<void>;
     /**
+     * Searches the user's messages on the server for all words of a text, the newest first.
+     *
+     * @param {string} query 2 to 100 characters. Case and accents do not count, and the last word may be a beginning.
+     * @param {{ conversationId?: string, senderId?: string, limit?: number, before?: string }} [options] Only of one
+     *   conversation or sender; 1 to 50 results (20); the `next` of the page before.
+     * @returns {Promise<MethodResults['messages.search']>} `is_partial` if the server ended the search early: `next`
+     *   continues.
+     * @throws {PostlineError} `offline`, `invalid_params`, `not_found`, `rate_limited`
+     */
+    searchMessages(query: string, options?: {
+        conversationId?: string | undefined;
+        senderId?: string | undefined;
+        limit?: number | undefined;
+        before?: string | undefined;
+    } | undefined): Promise<MethodResults['messages.search']>;
+    /**
      * Opens the direct conversation with a user, and returns its id.
      *
      * @param {string} userID
