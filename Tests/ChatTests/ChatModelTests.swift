@@ -139,7 +139,7 @@ struct ChatModelTests {
         let exact = model.handle(.found(query: "carol", users: [caroline, carol], purpose: .open))
         #expect(exact == [.effect(.openDirect(carol))])
         let several = model.handle(.found(query: "caro", users: [caroline, carol], purpose: .open))
-        #expect(several == [.notice(.users([caroline, carol], query: "caro"))])
+        #expect(several == [.notice(.found([caroline, carol], [], query: "caro"))])
     }
 
     @Test("sends text to the open conversation, and fails without one")

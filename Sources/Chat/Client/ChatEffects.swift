@@ -48,8 +48,13 @@ struct ChatEffects {
     func perform(_ effect: ChatEffect) async {
         do {
             switch effect {
-            case .search(let query, let purpose):
-                report(.found(query: query, users: try await client.searchProfiles(query), purpose: purpose))
+            case .search(let query, .open):
+                report(.found(query: query, users: try await client.searchProfiles(query), purpose: .open))
+            case .search(let query, .show):
+                let messages = try await client.searchMessages(query).messages
+                // People are found by the server only, and by shorter texts.
+                let users = try? await client.searchProfiles(query)
+                report(.found(query: query, users: users ?? [], messages: messages, purpose: .show))
             case .openDirect(let person):
                 report(.opened(conversationID: try await client.openConversation(with: person.id)))
             case .loadOlder(let id):

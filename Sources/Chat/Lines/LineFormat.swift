@@ -26,11 +26,14 @@ struct LineFormat: Sendable {
                 + said("* /upgrade EMAIL keeps it; /login EMAIL brings it into an account that you have.")
         case .opened(let id): return opened(id, model)
         case .conversations: return conversations(model)
-        case .users(let users, let query):
-            guard !users.isEmpty else { return said("* nobody is found for “\(query)”") }
-            return users.flatMap {
+        case .found(let users, let messages, let query):
+            guard !users.isEmpty || !messages.isEmpty else {
+                return said("* nobody and no message is found for “\(query)”")
+            }
+            let people = users.flatMap {
                 said("  ", model.chip(of: $0), "\($0.shownName)  /open \($0.username ?? $0.shownName)")
             }
+            return people + messages.flatMap { said("  \(shown.row(ofFound: $0))") }
         case .members:
             return (model.open?.members ?? []).flatMap { member in
                 said(

@@ -4,7 +4,7 @@ import Postline
 enum ChatEvent: Sendable, Equatable {
     /// The client's state has changed.
     case shows(ClientSnapshot)
-    case found(query: String, users: [User], purpose: SearchPurpose)
+    case found(query: String, users: [User], messages: [Message] = [], purpose: SearchPurpose)
     /// A requested conversation is open.
     case opened(conversationID: Conversation.ID)
     /// Requested older messages have arrived.
@@ -76,7 +76,7 @@ enum ChatNotice: Sendable, Equatable {
     case news(ChatUpdate)
     case opened(conversationID: Conversation.ID)
     case conversations
-    case users([User], query: String)
+    case found([User], [Message], query: String)
     case members
     case me
     case avatars

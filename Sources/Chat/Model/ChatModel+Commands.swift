@@ -188,7 +188,7 @@ extension ChatModel {
         let exact = users.filter { $0.isCalled(query) }
         if exact.count == 1 { return [.effect(.openDirect(exact[0]))] }
         if users.count == 1 { return [.effect(.openDirect(users[0]))] }
-        return [.notice(.users(users, query: query))]
+        return [.notice(.found(users, [], query: query))]
     }
 }
 

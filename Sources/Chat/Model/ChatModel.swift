@@ -59,9 +59,9 @@ struct ChatModel: Sendable {
         switch event {
         case .shows(let shown):
             return show(shown)
-        case .found(let query, let users, .show):
-            return [.notice(.users(users, query: query))]
-        case .found(let query, let users, .open):
+        case .found(let query, let users, let messages, .show):
+            return [.notice(.found(users, messages, query: query))]
+        case .found(let query, let users, _, .open):
             return choose(among: users, for: query)
         case .opened(let id):
             return open(id)

@@ -1,3 +1,4 @@
+import Foundations
 import Postline
 
 /// The client's state at one moment.
@@ -90,6 +91,14 @@ struct ClientSnapshot: Sendable, Equatable {
         if let title = conversation.title { return title }
         if conversation.kind == .group { return "(group)" }
         return conversation.members.first { $0.userID != myID }.map { name(of: $0.userID) } ?? "(nobody)"
+    }
+
+    /// Returns a message that a search has found in one line: its conversation, sender, time and content.
+    func row(ofFound message: Message) -> String {
+        let sender = message.isMine ? "you" : name(of: message.senderID)
+        return PlainText.line(
+            "\(name(ofConversation: message.conversationID)) · \(sender) · \(WallTime(message.createdAt).clockAndDay) · "
+                + message.shownContent)
     }
 }
 

@@ -33,7 +33,7 @@ enum Help {
             [
                 "/open NAME": "open a conversation by number or name, or a person's",
                 "/list": "show the conversations",
-                "/search NAME": "look for people",
+                "/search WORDS": "look for people and messages",
                 "/members": "show who is in the open conversation",
                 "/group TITLE with NAMES": "make a group; names are separated by commas",
                 "/add NAMES": "add people to the open group",

@@ -88,7 +88,7 @@ enum TypedLine: Sendable, Equatable {
         case "older": self = .older
         case "quit", "q", "exit": self = .quit
         case "open", "o": self = argument.isEmpty ? .incomplete(usage: "/open NAME or NUMBER") : .open(argument)
-        case "search", "s": self = argument.isEmpty ? .incomplete(usage: "/search NAME") : .search(argument)
+        case "search", "s": self = argument.isEmpty ? .incomplete(usage: "/search WORDS") : .search(argument)
         case "name": self = argument.isEmpty ? .incomplete(usage: "/name YOUR NEW NAME") : .name(argument)
         case "me", "profile": self = .me
         case "username": self = .username(argument.isEmpty ? nil : argument)

@@ -34,12 +34,12 @@ extension ScreenModel {
             edit(message)
         case .help:
             panel = .help
-        case .users(let users, let query):
-            guard !users.isEmpty else {
-                say("Nobody is called “\(query)”.", .color(.yellow))
+        case .found(let users, let messages, let query):
+            guard !users.isEmpty || !messages.isEmpty else {
+                say("Nobody is called “\(query)”, and no message has these words.", .color(.yellow))
                 return
             }
-            panel = Panel(users) { person in
+            let people = users.map { person in
                 var line = StyledLine("  ")
                 line.append(chat.chip(of: person))
                 line.append("  ")
@@ -47,6 +47,7 @@ extension ScreenModel {
                 line.append("/open \(person.username ?? person.shownName)", .dim)
                 return line
             }
+            panel = Panel(people + messages.map { StyledLine("  \(chat.shown.row(ofFound: $0))") }) { $0 }
         case .members:
             let shown = chat.shown
             panel = Panel(chat.open?.members ?? []) { member in
