@@ -52,6 +52,14 @@ const app = {
   client, directory, lines, pictures, start, schedule,
   get openID() { return location.hash.slice(1) || null },
   open(id) { location.hash = id ?? '' },
+  /// The message to show once its conversation is drawn: `{ id, seq }`, or null.
+  place: null,
+  /// Opens a conversation at a message.
+  show(id, seq) {
+    app.place = { id, seq }
+    app.open(id)
+    schedule()
+  },
   /// Opens the direct conversation with a user, which is created if there is none.
   async openWith(userID) { app.open(await client.openConversation(userID)) },
   async deleteAccount(params) {

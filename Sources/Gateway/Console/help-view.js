@@ -4,7 +4,7 @@ import { openDialog } from './dialog.js'
 import { h } from './dom.js'
 
 const keys = [
-  ['Ctrl K', 'Find people and conversations'],
+  ['Ctrl K', 'Find people, conversations and messages'],
   ['↑ ↓', 'Move through conversations, messages and the network pane'],
   ['Enter', 'Open, or send'],
   ['Shift Enter', 'A new line'],

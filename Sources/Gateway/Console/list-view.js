@@ -1,15 +1,16 @@
 // The conversations, the pinned ones first and then the newest, those that are archived, and the field that finds
-// people.
+// people and messages.
 
 import { conversationChip, presentChip, presentSignature } from './avatar.js'
 import { conversationActions } from './conversation-actions.js'
 import { arrowKeys, h, keyed } from './dom.js'
 import { sentence } from './errors.js'
 import { eventText } from './group-event.js'
+import { excerpt } from './found-message.js'
 import { createGroup } from './group-view.js'
 import { icon } from './icons.js'
 import { toast } from './notice.js'
-import { quotedText } from './reply-quote.js'
+import { quotedName, quotedText } from './reply-quote.js'
 import { RowMenu } from './row-menu.js'
 import { Search } from './search.js'
 import { full, short } from './time.js'
@@ -24,6 +25,8 @@ export class ListView {
   #isArchiveOpen = false
   #people = h('ul', { class: 'rows', 'aria-label': 'People found' })
   #peopleTitle = h('h2', { class: 'rows-title', hidden: true }, 'People')
+  #messages = h('ul', { class: 'rows', 'aria-label': 'Messages found' })
+  #messagesTitle = h('h2', { class: 'rows-title', hidden: true }, 'Messages')
   #empty = h('div', { class: 'list-empty', hidden: true })
   #input
   #enter
@@ -33,7 +36,7 @@ export class ListView {
     this.#app = app
     this.#search = new Search(app, () => this.render())
     this.#input = h('input', {
-      type: 'search', placeholder: 'Search', 'aria-label': 'Search people and conversations',
+      type: 'search', placeholder: 'Search', 'aria-label': 'Search people, conversations and messages',
       'aria-keyshortcuts': 'Control+K', autocomplete: 'off', spellcheck: false, id: 'search',
       oninput: () => {
         this.#search.find(this.#input.value)
@@ -57,7 +60,8 @@ export class ListView {
       },
     }, icon('archive'), h('span', { class: 'row-title' }, 'Archived'), h('span', { class: 'archived-count' }))
     this.#scroller = h('div', { class: 'list-scroller', tabIndex: -1 },
-      this.#rows, this.#archivedToggle, this.#archived, this.#peopleTitle, this.#people, this.#empty)
+      this.#rows, this.#archivedToggle, this.#archived, this.#peopleTitle, this.#people,
+      this.#messagesTitle, this.#messages, this.#empty)
     const menu = new RowMenu(this.#scroller, {
       rows: '.row[data-id]', name: 'conversation-menu',
       describe: ({ dataset: { id } }) => {
@@ -113,7 +117,9 @@ export class ListView {
     this.#renderArchived(conversations.filter((each) => each.is_archived), query !== '')
     keyed(this.#people, this.#search.results, (id) => this.#person(id))
     this.#peopleTitle.hidden = this.#search.results.length === 0
-    this.#renderEmpty(query, conversations.length)
+    keyed(this.#messages, this.#search.messages, (message) => this.#message(message))
+    this.#messagesTitle.hidden = this.#search.messages.length === 0
+    this.#renderEmpty(query, conversations.length + this.#search.messages.length)
     this.#enter()
   }
 
@@ -148,8 +154,8 @@ export class ListView {
         h('button', { class: 'button', type: 'button', onclick: () => this.focusSearch() }, 'Find somebody'))
     } else if (kind) {
       this.#empty.replaceChildren(
-        h('p', { class: 'empty-title' }, this.#search.problem ?? 'Nobody found'),
-        h('p', {}, query.length < 2 ? 'People are found from two letters on.'
+        h('p', { class: 'empty-title' }, this.#search.problem ?? 'Nothing found'),
+        h('p', {}, query.length < 2 ? 'People and messages are found from two letters on.'
           : 'Guests are not found: they have to write to you first.'))
     }
   }
@@ -231,6 +237,29 @@ export class ListView {
       }, presentChip(directory, id), h('span', { class: 'row-text' },
         h('span', { class: 'row-title' }, directory.name(id)),
         h('span', { class: 'row-preview' }, person?.username ? `@${person.username}` : 'No username')))),
+    }
+  }
+
+  /// A press shows the message in its place.
+  #message(message) {
+    const { directory, client } = this.#app
+    const { id, conversation_id: conversationID, seq, content, created_at: time } = message
+    const conversation = client.conversation(conversationID)
+    const title = directory.title(conversation)
+    const sender = quotedName(directory, message)
+    const { query } = this.#search
+    return {
+      key: id,
+      signature: [query, title, sender, content, short(time)].join('\n'),
+      build: () => h('li', {}, h('button', {
+        class: 'row found', type: 'button', tabIndex: -1, 'data-key': id, onclick: () => {
+          this.#clearSearch()
+          this.#app.show(conversationID, seq)
+        },
+      }, conversationChip(directory, conversation), h('span', { class: 'row-text' },
+        h('span', { class: 'row-line' },
+          h('span', { class: 'row-title' }, title), h('time', { dateTime: time, title: full(time) }, short(time))),
+        h('span', { class: 'row-preview', dir: 'auto' }, `${sender}: `, ...excerpt(content, query))))),
     }
   }
 

@@ -1,4 +1,4 @@
-// Finding people by name or username while somebody types.
+// Finding people by name or username, and messages by their words, while somebody types.
 
 import { sentence } from './errors.js'
 
@@ -12,6 +12,9 @@ export class Search {
   #asked = ''
   /// The ids of those found; the directory has their profiles.
   results = []
+  /// The messages found, the newest first, and the text that they were found by.
+  messages = []
+  query = ''
   isSearching = false
   problem = null
 
@@ -27,21 +30,32 @@ export class Search {
     this.#asked = query
     this.problem = null
     this.isSearching = [...query].length >= 2
-    if (!this.isSearching) this.results = []
+    if (!this.isSearching) {
+      this.results = []
+      this.messages = []
+    }
     else this.#timer = setTimeout(() => this.#ask(query), restMilliseconds)
   }
 
   async #ask(query) {
+    const { client, directory } = this.#app
     try {
-      const { profiles } = await this.#app.client.call('profiles.search', { query: [...query].slice(0, 50).join('') })
+      const [{ profiles }, { messages }] = await Promise.all([
+        client.call('profiles.search', { query: [...query].slice(0, 50).join('') }),
+        client.searchMessages([...query].slice(0, 100).join('')),
+      ])
       if (this.#asked !== query) return
-      this.#app.directory.take(profiles)
+      directory.take(profiles)
+      directory.take(messages.map(({ sender }) => sender))
       this.results = profiles.map((profile) => profile.id)
+      this.messages = messages.filter(({ conversation_id: id }) => client.conversation(id))
     } catch (error) {
       if (this.#asked !== query) return
       this.results = []
-      this.problem = sentence(error, null, 'People are found when the connection is back.')
+      this.messages = []
+      this.problem = sentence(error, null, 'People and messages are found when the connection is back.')
     }
+    this.query = query
     this.isSearching = false
     this.#onChange()
   }

@@ -155,6 +155,10 @@ export class ThreadView {
     }
     this.#considerReading()
     this.#loadOlderIfSeen()
+    const { place } = this.#app
+    if (place?.id !== conversation.id) return
+    this.#app.place = null
+    this.#showMessage(place.seq)
   }
 
   /// Returns true if the messages of a chat are read. If not, the page is drawn again once they are.
