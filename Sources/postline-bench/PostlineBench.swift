@@ -38,6 +38,7 @@ struct PostlineBench: AsyncParsableCommand {
               backpressure  what sessions that do not read cost those that do, and the node
               fairness      what 250 connections of one account that ask for the most cost other users
               search        searches among a million profiles
+              search-messages  searches among a million messages (--messages)
               hotpaths      what the service computes itself: framing, envelope, cursor, fan-out
               all           all of them but the next
               steady        an hour (--minutes) of sends at a steady pace (--rate a second), sampled each half minute: \
@@ -50,6 +51,7 @@ struct PostlineBench: AsyncParsableCommand {
         case http, client, presence, push, media, upload, details, streams, fairness, growth
         // Last, since it makes the database large.
         case search
+        case searchMessages = "search-messages"
         case steady
         case all
     }
@@ -65,6 +67,9 @@ struct PostlineBench: AsyncParsableCommand {
 
     @Option(help: "How many rounds each side has.")
     var rounds = 3
+
+    @Option(help: "How many messages search-messages makes.")
+    var messages = 1_000_000
 
     @Option(help: "How long steady takes.")
     var minutes = 60
@@ -186,6 +191,10 @@ struct PostlineBench: AsyncParsableCommand {
             return try await BackPressureBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
         case .fairness: return try await FairnessBench(world: world, seconds: seconds, say: say).run()
         case .search: return try await SearchBench(world: world, seconds: seconds, say: say).run()
+        case .searchMessages:
+            return try await MessageSearchBench(
+                world: world, seconds: seconds, messages: messages, say: say
+            ).run()
         case .hotpaths: return try Microbenchmarks().run()
         case .steady:
             return try await SoakBench(
