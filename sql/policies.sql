@@ -66,6 +66,7 @@ alter table public.delivered_marks enable row level security;
 alter table public.message_pieces enable row level security;
 alter table public.media enable row level security;
 alter table app.message_streams enable row level security;
+alter table app.reports enable row level security;
 alter table app.media_removals enable row level security;
 alter table app.leases enable row level security;
 alter table app.identity_attempts enable row level security;
@@ -424,7 +425,10 @@ grant execute on function
     api.set_conversation(uuid, boolean, boolean, boolean), api.set_avatar(text, text, text, bigint, uuid),
     api.set_member_role(uuid, uuid, text, boolean), api.sync(text, pg_snapshot, pg_snapshot, text, integer, integer),
     api.typing(uuid), api.update_conversation(uuid, text, boolean, jsonb, boolean), api.update_me(jsonb, bigint),
-    api.update_physical(jsonb, bigint)
+    api.update_physical(jsonb, bigint),
+    api.create_report(uuid, bigint, uuid, text, text), api.reports(text, integer, text), api.report(uuid),
+    api.assign_report(uuid), api.resolve_report(uuid, text, text), api.remove_message(uuid, bigint),
+    api.ban_user(uuid, text), api.unban_user(uuid)
     to authenticated;
 grant execute on function api.avatars() to anon;
 grant execute on function
@@ -500,7 +504,8 @@ grant execute on function
     app.end_nodes(), app.queue_pushes(), app.claim_pushes(integer, boolean), app.record_stored_media(uuid),
     app.claim_removals(integer), app.complete_removals(uuid[], text[]), app.acquire_lease(text, uuid, double precision),
     app.release_lease(text, uuid), app.move_messages(uuid, boolean), app.send_due(), app.finish_abandoned_stream(),
-    app.stream_text(uuid, bigint),
+    app.stream_text(uuid, bigint), app.prune_reports(integer), app.report_counts(), app.claim_reports(uuid, integer),
+    app.record_report_results(uuid[], double precision[]),
     app.record_push_results(uuid[], uuid[], bigint[], text[], text[], double precision[])
     to postline_feed;
 grant execute on function
@@ -551,7 +556,10 @@ grant execute on function
     app.may_send_kind(text), app.refuse_kind(), app.stored_form(text, text, jsonb),
     app.scheduled_object(public.scheduled_messages), app.refuse_client_id(), app.attachments(jsonb),
     app.sync_page(text, pg_snapshot, pg_snapshot, text, integer, integer),
-    app.live_page(text, pg_snapshot, pg_snapshot, text, integer, integer)
+    app.live_page(text, pg_snapshot, pg_snapshot, text, integer, integer),
+    app.create_report(uuid, bigint, uuid, text, text), app.moderated_reports(text, integer, text),
+    app.moderated_report(uuid), app.assign_report(uuid), app.resolve_report(uuid, text, text),
+    app.remove_message(uuid, bigint), app.ban_user(uuid, timestamptz), app.unban_user(uuid)
     to authenticated;
 grant execute on function public.is_read(public.messages), public.unread_count(public.conversations)
     to authenticated, service_role;

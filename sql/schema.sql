@@ -190,8 +190,7 @@ begin
     return query
         select u.id, u.encrypted_password::text from auth.users u
          where u.email = app.lower_ascii(credentials.email) and not u.is_sso_user
-           and u.deleted_at is null and coalesce(u.encrypted_password, '') <> ''
-           and not app.is_banned(u);
+           and u.deleted_at is null and coalesce(u.encrypted_password, '') <> '';
 end
 $$;
 
@@ -688,9 +687,10 @@ begin
     end if;
 
     select u.* into account from auth.users u where u.id = found_id;
-    if account.deleted_at is not null or app.is_banned(account) then
-        raise exception using errcode = 'PL003', message = 'This account is disabled or deleted.';
+    if account.deleted_at is not null then
+        raise exception using errcode = 'PL003', message = 'This account is deleted.';
     end if;
+    perform app.refuse_banned(account);
     user_id := found_id;
     password_hash := nullif(account.encrypted_password::text, '');
     if guest.id = found_id then
@@ -1090,6 +1090,33 @@ begin
 end
 $$;
 
+CREATE FUNCTION admin.report(id text) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    stored app.reports;
+begin
+    select r.* into stored from app.reports r where r.id = admin.checked_id(report.id, 'report');
+    if stored.id is null then
+        raise exception using errcode = 'PA002', message = 'There is no such report.';
+    end if;
+    return app.report_with_evidence(stored);
+end
+$$;
+
+CREATE FUNCTION admin.reports(state text, most integer, after text) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return (app.report_page(state, most, after)::jsonb || pg_catalog.jsonb_build_object(
+        'pending', (app.report_counts()).pending))::json;
+exception when sqlstate 'PL001' then
+    raise exception using errcode = 'PA001', message = pg_catalog.replace(sqlerrm, '"', '');
+end
+$$;
+
 CREATE FUNCTION admin.retry_mails(operator text, mail text) RETURNS json
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1151,6 +1178,28 @@ begin
 end
 $$;
 
+CREATE FUNCTION admin.set_moderator(operator text, who text, is_moderator boolean) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    account auth.users := admin.locked_user(who);
+    was_moderator boolean;
+begin
+    perform app.upsert_profile(account);
+    select s.is_moderator into was_moderator from public.user_private s where s.id = account.id;
+    if coalesce(account.is_anonymous, false) and set_moderator.is_moderator then
+        raise exception using errcode = 'PA004', message = 'A guest cannot be a moderator.';
+    end if;
+    update public.user_private s set is_moderator = set_moderator.is_moderator
+     where s.id = account.id and s.is_moderator <> set_moderator.is_moderator;
+    perform admin.record_action(operator, 'moderator', account.id, pg_catalog.jsonb_build_object(
+        'is_moderator', is_moderator));
+    return pg_catalog.json_build_object(
+        'user', admin.user_object(account.id, false), 'is_moderator', is_moderator, 'was_moderator', was_moderator);
+end
+$$;
+
 CREATE FUNCTION admin.user_id(who text) RETURNS uuid
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1187,6 +1236,8 @@ begin
                    'email', admin.masked_email(nullif(u.email::text, ''), in_full),
                    'email_confirmed_at', admin.utc(u.email_confirmed_at),
                    'is_guest', coalesce(u.is_anonymous, false),
+                   'is_moderator', coalesce((
+                       select s.is_moderator from public.user_private s where s.id = u.id), false),
                    'created_at', admin.utc(coalesce(u.created_at, p.created_at)),
                    'last_sign_in_at', admin.utc(u.last_sign_in_at),
                    'disabled_until', case when app.is_banned(u) then admin.utc(u.banned_until) end,
@@ -1285,6 +1336,15 @@ begin
 end
 $$;
 
+CREATE FUNCTION api.assign_report(id uuid) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return app.assign_report(id);
+end
+$$;
+
 CREATE FUNCTION api.avatars() RETURNS json
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1295,6 +1355,15 @@ begin
                 order by a."position", a.id), '') || ']}')::json
           from (select * from public.built_in_avatars a order by a."position", a.id limit 4096) a
          cross join lateral (select a.id, a.name, a.color) w);
+end
+$$;
+
+CREATE FUNCTION api.ban_user(user_id uuid, until text DEFAULT NULL::text) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return app.ban_user(user_id, app.checked_time('until', until));
 end
 $$;
 
@@ -1549,6 +1618,15 @@ begin
     end if;
     return pg_catalog.json_build_object(
         'id', app.create_media(purpose, mime_type, bytes, conversation_id, width, height, name, quota));
+end
+$$;
+
+CREATE FUNCTION api.create_report(conversation_id uuid, seq bigint, user_id uuid, reason text, comment text) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return pg_catalog.json_build_object('id', app.create_report(conversation_id, seq, user_id, reason, comment));
 end
 $$;
 
@@ -2096,6 +2174,15 @@ begin
 end
 $$;
 
+CREATE FUNCTION api.remove_message(conversation_id uuid, seq bigint) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return app.remove_message(conversation_id, seq);
+end
+$$;
+
 CREATE FUNCTION api.replies(conversation_id uuid, reply_to_seq bigint, before_seq bigint, after_seq bigint, max_results integer) RETURNS text
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2143,6 +2230,33 @@ begin
              where o.conversation_id = replies.conversation_id and o.seq = any (seqs)
              order by o.seq), from_last => after_seq is null, room => app.page_bytes()),
         '],"reactions":[', reactions, '],"pieces":[', pieces, ']}');
+end
+$$;
+
+CREATE FUNCTION api.report(id uuid) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return app.moderated_report(id);
+end
+$$;
+
+CREATE FUNCTION api.reports(state text DEFAULT NULL::text, max_results integer DEFAULT 50, after text DEFAULT NULL::text) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return app.moderated_reports(state, max_results, after);
+end
+$$;
+
+CREATE FUNCTION api.resolve_report(id uuid, outcome text, comment text DEFAULT NULL::text) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return app.resolve_report(id, outcome, comment);
 end
 $$;
 
@@ -2761,6 +2875,15 @@ begin
 end
 $$;
 
+CREATE FUNCTION api.unban_user(user_id uuid) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return app.unban_user(user_id);
+end
+$$;
+
 CREATE FUNCTION api.unschedule_message(id uuid) RETURNS json
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3185,6 +3308,25 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.assign_report(id uuid) RETURNS json
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    me uuid := app.moderator();
+    report app.reports := app.locked_report(id);
+begin
+    if report.state = 'closed' then
+        perform app.refuse_forbidden('This report is closed.');
+    elsif report.state = 'open' or report.moderator_id is distinct from me then
+        update app.reports r set state = 'in_review', moderator_id = me where r.id = report.id returning r.* into report;
+        perform app.record_moderation('assign-report', report.reported_id, pg_catalog.jsonb_build_object(
+            'report', report.id));
+    end if;
+    return app.report_object(report);
+end
+$$;
+
 CREATE FUNCTION app.attachment_content(kind text, content text, attachment jsonb) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
@@ -3234,6 +3376,49 @@ CREATE FUNCTION app.attachments(attachment jsonb) RETURNS jsonb
              ELSE (jsonb_build_array((attachment - 'more'::text)) || COALESCE((attachment -> 'more'::text), '[]'::jsonb))
          END AS "case";
 END;
+
+CREATE FUNCTION app.ban_user(user_id uuid, until timestamp with time zone) RETURNS json
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    account auth.users := app.bannable_account(user_id);
+    -- Not infinity, which Supabase's auth server cannot read.
+    ends_at timestamptz := coalesce(until, '9999-12-31T00:00:00Z');
+begin
+    if ends_at <= pg_catalog.now() then
+        perform app.refuse_param('until', '"until" must be in the future.');
+    end if;
+    update auth.users u set banned_until = ends_at, updated_at = pg_catalog.now() where u.id = account.id;
+    perform app.record_moderation('ban-user', account.id, pg_catalog.jsonb_build_object('until', admin.utc(ends_at)));
+    return pg_catalog.json_build_object('user_id', account.id, 'is_banned', true, 'banned_until', app.utc(until));
+end
+$$;
+
+CREATE FUNCTION app.bannable_account(user_id uuid) RETURNS auth.users
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    account auth.users;
+begin
+    perform app.moderator();
+    select u.* into account from auth.users u where u.id = bannable_account.user_id and u.deleted_at is null for update;
+    if account.id is null or exists (
+        select from public.user_profiles p where p.id = account.id and p.is_deleted) then
+        perform app.refuse_hidden('There is no such user.');
+    elsif exists (select from public.user_private s where s.id = account.id and s.is_moderator) then
+        perform app.refuse_forbidden('A moderator cannot be banned by a moderator.');
+    -- An operator's word stands above a moderator's.
+    elsif app.is_banned(account) and (
+        select a.operator !~ '^moderator ' from admin.audit a
+         where a.user_id = account.id and a.action in ('disable', 'ban-user', 'unban-user')
+         order by a.id desc limit 1) is not false then
+        perform app.refuse_forbidden('An operator has disabled this account.');
+    end if;
+    return account;
+end
+$$;
 
 CREATE FUNCTION app.caller() RETURNS uuid
     LANGUAGE plpgsql STABLE
@@ -3755,6 +3940,18 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.checked_comment(comment text) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if pg_catalog.char_length(comment) > 1000 then
+        perform app.refuse_param('comment', '"comment" must be at most 1000 characters long.');
+    end if;
+    return nullif(pg_catalog.btrim(comment, E' \t\n\r'), '');
+end
+$$;
+
 CREATE FUNCTION app.checked_email(email text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3959,6 +4156,27 @@ begin
                 select d.id, d.purpose from app.media_removals d where d.due_at <= pg_catalog.clock_timestamp()
                  order by d.is_stored desc, d.due_at limit most for update skip locked)
         returning r.id, r.purpose;
+end
+$$;
+
+CREATE FUNCTION app.claim_reports(node uuid, most integer) RETURNS TABLE(id uuid, reason text, reporter_id uuid, reported_id uuid, conversation_id uuid, seq bigint, created_at text, attempts integer)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if not app.acquire_lease('reports', node, 5) then
+        return;
+    end if;
+    return query
+        update app.reports r
+           set notify_at = pg_catalog.clock_timestamp() + interval '1 minute', notify_attempts = r.notify_attempts + 1
+         where r.id in (
+                select d.id from app.reports d
+                 where d.notify_at <= pg_catalog.clock_timestamp()
+                   and d.created_at >= pg_catalog.now() - interval '1 day'
+                 order by d.notify_at limit most for update skip locked)
+        returning r.id, r.reason, r.reporter_id, r.reported_id, r.conversation_id, r.seq, app.utc(r.created_at),
+                  r.notify_attempts - 1;
 end
 $$;
 
@@ -4243,6 +4461,78 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.create_report(conversation_id uuid, seq bigint, user_id uuid, reason text, comment text) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    me uuid := app.caller();
+    message public.messages;
+    reported uuid := user_id;
+    pending integer;
+    present app.reports;
+    made uuid;
+begin
+    comment := app.checked_comment(comment);
+    if not coalesce(reason in ('spam', 'abuse', 'sexual', 'violence', 'illegal', 'other'), false) then
+        perform app.refuse_param('reason', '"reason" must be spam, abuse, sexual, violence, illegal or other.');
+    elsif (conversation_id is null) = (user_id is null) then
+        perform app.refuse_param('user_id', 'Give "conversation_id" and "seq", or "user_id".');
+    elsif (conversation_id is null) <> (seq is null) then
+        perform app.refuse_param('seq', '"seq" belongs to "conversation_id": give both, or "user_id".');
+    elsif conversation_id is not null then
+        -- As the policy of messages.
+        select m.* into message from public.messages m
+         where m.conversation_id = create_report.conversation_id and m.seq = create_report.seq
+           and m.conversation_id = any (array(select app.my_conversations()));
+        if message.id is null then
+            perform app.refuse_hidden('There is no such message.');
+        end if;
+        reported := message.sender_id;
+    elsif not exists (select from public.user_profiles p where p.id = reported and not p.is_deleted) then
+        perform app.refuse_hidden('There is no such user.');
+    end if;
+    if reported = me then
+        perform app.refuse_forbidden('You cannot report yourself.');
+    end if;
+    -- Serializes the reports of one user, so that they are counted, and the second of two equal ones finds the first.
+    perform 1 from public.user_profiles p where p.id = me and not p.is_deleted for no key update;
+    if not found then
+        perform app.refuse_hidden('There is no such user.');
+    end if;
+    select r.* into present from app.reports r
+     where r.reporter_id = me and r.state <> 'closed' and r.reported_id = reported
+       and r.message_id is not distinct from message.id
+     order by r.created_at, r.id limit 1;
+    if present.id is not null then
+        update app.reports r
+           set reason = create_report.reason, comment = coalesce(create_report.comment, r.comment)
+         where r.id = present.id and r.state = 'open'
+           and row(r.reason, r.comment)
+               is distinct from row(create_report.reason, coalesce(create_report.comment, r.comment));
+        return present.id;
+    end if;
+    select count(*) into pending from app.reports r where r.reporter_id = me and r.state <> 'closed';
+    if pending >= app.max_reports() then
+        perform app.refuse_forbidden(pg_catalog.format(
+            'You have %s open reports. Wait until a moderator has closed one.', app.max_reports()));
+    end if;
+    insert into app.reports (reporter_id, reported_id, message_id, conversation_id, seq, reason, comment, evidence)
+    values (me, reported, message.id, message.conversation_id, message.seq, reason, comment,
+            pg_catalog.jsonb_build_object(
+                'message', case when message.id is not null then app.evidence_of_message(message) end,
+                'before', coalesce((
+                    select pg_catalog.jsonb_agg(app.evidence_of_message(b.m) order by (b.m).seq)
+                      from (select m from public.messages m
+                             where m.conversation_id = message.conversation_id and m.seq < message.seq
+                             order by m.seq desc limit 10) b), '[]'),
+                'reporter', (select o.object from app.profile_objects o where o.id = me),
+                'reported', (select o.object from app.profile_objects o where o.id = reported)))
+    returning id into made;
+    return made;
+end
+$$;
+
 CREATE FUNCTION app.creates_event(conversation_id uuid) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4482,6 +4772,15 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.erase_reports(user_id uuid) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    update app.reports r set comment = null, evidence = r.evidence - 'reporter'
+     where r.reporter_id = erase_reports.user_id and (r.comment is not null or r.evidence ? 'reporter');
+    update public.user_private s set is_moderator = false where s.id = erase_reports.user_id and s.is_moderator
+$$;
+
 CREATE FUNCTION app.erase_user() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4522,6 +4821,7 @@ begin
     delete from app.identities i where i.user_id = new.id;
     delete from app.mails m where m.user_id = new.id;
     delete from app.mail_tokens t where t.user_id = new.id;
+    perform app.erase_reports(new.id);
     return null;
 end
 $$;
@@ -4531,6 +4831,23 @@ CREATE FUNCTION app.everyone() RETURNS uuid
     BEGIN ATOMIC
  SELECT '00000000-0000-0000-0000-000000000000'::uuid AS uuid;
 END;
+
+CREATE FUNCTION app.evidence_of_message(message public.messages) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    object jsonb := (
+        select o.object from app.message_objects o
+         where o.conversation_id = message.conversation_id and o.seq = message.seq);
+begin
+    if app.is_streaming(message.conversation_id, message.seq) then
+        object := object || pg_catalog.jsonb_build_object(
+            'content', app.stream_text(message.conversation_id, message.seq));
+    end if;
+    return object;
+end
+$$;
 
 CREATE FUNCTION app.finish_abandoned_stream() RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -5094,6 +5411,19 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.is_moderator() RETURNS boolean
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return exists (
+        select from public.user_private s
+          join public.user_profiles p on p.id = s.id and not p.is_deleted
+          join auth.users u on u.id = s.id and not app.is_banned(u)
+         where s.id = auth.uid() and s.is_moderator);
+end
+$$;
+
 CREATE FUNCTION app.is_name_word(word text) RETURNS boolean
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5380,6 +5710,45 @@ begin
 end
 $$;
 
+CREATE TABLE app.reports (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    reporter_id uuid NOT NULL,
+    reported_id uuid NOT NULL,
+    message_id uuid,
+    conversation_id uuid,
+    seq bigint,
+    reason text NOT NULL,
+    comment text,
+    evidence jsonb,
+    state text DEFAULT 'open'::text NOT NULL,
+    moderator_id uuid,
+    outcome text,
+    resolution text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    closed_at timestamp with time zone,
+    notify_at timestamp with time zone DEFAULT now(),
+    notify_attempts integer DEFAULT 0 NOT NULL,
+    CONSTRAINT reports_comment_valid CHECK ((char_length(comment) <= 1000)),
+    CONSTRAINT reports_outcome_valid CHECK (((outcome = ANY (ARRAY['dismissed'::text, 'removed'::text, 'warned'::text, 'banned'::text])) AND ((state = 'closed'::text) = (outcome IS NOT NULL)) AND ((state = 'closed'::text) = (closed_at IS NOT NULL)))),
+    CONSTRAINT reports_reason_valid CHECK ((reason = ANY (ARRAY['spam'::text, 'abuse'::text, 'sexual'::text, 'violence'::text, 'illegal'::text, 'other'::text]))),
+    CONSTRAINT reports_state_valid CHECK ((state = ANY (ARRAY['open'::text, 'in_review'::text, 'closed'::text])))
+);
+
+CREATE FUNCTION app.locked_report(id uuid) RETURNS app.reports
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    report app.reports;
+begin
+    select r.* into report from app.reports r where r.id = locked_report.id for update;
+    if report.id is null then
+        perform app.refuse_hidden('There is no such report.');
+    end if;
+    return report;
+end
+$$;
+
 CREATE FUNCTION app.log_end(written pg_lsn DEFAULT pg_current_wal_insert_lsn()) RETURNS pg_lsn
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5515,6 +5884,12 @@ CREATE FUNCTION app.max_own_conversations() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
  SELECT (app.max_conversations() * 2);
+END;
+
+CREATE FUNCTION app.max_reports() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT 50;
 END;
 
 CREATE FUNCTION app.max_scheduled() RETURNS integer
@@ -5684,6 +6059,16 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.merge_reports(guest uuid, account uuid) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    delete from app.reports r
+     where r.reporter_id in (guest, account) and r.reported_id in (guest, account);
+    update app.reports r set reporter_id = account where r.reporter_id = guest;
+    update app.reports r set reported_id = account where r.reported_id = guest
+$$;
+
 CREATE FUNCTION app.merge_scheduled(guest uuid, account uuid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5798,6 +6183,7 @@ begin
     end loop;
 
     perform app.merge_scheduled(guest, account);
+    perform app.merge_reports(guest, account);
     perform app.merge_media(guest, account);
     perform app.merge_profiles(guest, account);
     perform app.drop_unused_avatars(account);
@@ -5922,6 +6308,46 @@ begin
                      where m.conversation_id = message_page.conversation_id and m.seq > message_page.beyond
                      order by m.seq limit message_page.max_results) m);
     end if;
+end
+$$;
+
+CREATE FUNCTION app.moderated_report(id uuid) RETURNS json
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    report app.reports;
+begin
+    perform app.moderator();
+    select r.* into report from app.reports r where r.id = moderated_report.id;
+    if report.id is null then
+        perform app.refuse_hidden('There is no such report.');
+    end if;
+    return app.report_with_evidence(report);
+end
+$$;
+
+CREATE FUNCTION app.moderated_reports(state text, max_results integer, after text) RETURNS json
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    perform app.moderator();
+    return app.report_page(state, max_results, after);
+end
+$$;
+
+CREATE FUNCTION app.moderator() RETURNS uuid
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    me uuid := app.caller();
+begin
+    if not app.is_moderator() then
+        perform app.refuse_forbidden('Only moderators can do this.');
+    end if;
+    return me;
 end
 $$;
 
@@ -6833,6 +7259,31 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.prune_reports(retention_days integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    erased integer;
+    abandoned integer;
+begin
+    update app.reports r set evidence = null, comment = null, resolution = null
+     where r.id in (
+            select e.id from app.reports e
+             where e.evidence is not null and e.state = 'closed'
+               and e.closed_at < pg_catalog.now() - retention_days * interval '1 day'
+             order by e.closed_at limit 100 for update skip locked);
+    get diagnostics erased = row_count;
+    update app.reports r set notify_at = null
+     where r.id in (
+            select e.id from app.reports e
+             where e.notify_at is not null and e.created_at < pg_catalog.now() - interval '1 day'
+             limit 100 for update skip locked);
+    get diagnostics abandoned = row_count;
+    return erased + abandoned;
+end
+$$;
+
 CREATE FUNCTION app.prune_sessions() RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -7325,6 +7776,15 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.record_moderation(action text, user_id uuid, detail jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    perform admin.record_action('moderator ' || auth.uid()::text, action, user_id, detail);
+end
+$$;
+
 CREATE FUNCTION app.record_mute_change() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -7468,6 +7928,15 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.record_report_results(ids uuid[], retries double precision[]) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    update app.reports r set notify_at = pg_catalog.clock_timestamp() + o.seconds * interval '1 second'
+      from unnest(ids, retries) o (id, seconds)
+     where r.id = o.id and r.notify_at is not null
+$$;
+
 CREATE FUNCTION app.record_schema_version(signature text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -7528,6 +7997,21 @@ begin
         'also have "mime_type" (at most 255 bytes), "width", "height", "bytes" and "duration_ms" (integers from 0 to '
         '2^53), "name" (1 to 255 characters), "blurhash" (at most 128 characters), "waveform" (at most 128 bytes in '
         'base64), and "preview_media_id" (a picture from media.create).', field));
+end
+$$;
+
+CREATE FUNCTION app.refuse_banned(account auth.users) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    until text := case when account.banned_until < '9999-01-01' then app.utc(account.banned_until) end;
+begin
+    if app.is_banned(account) then
+        raise exception using errcode = 'PL016',
+            message = pg_catalog.format('This account is suspended%s.', ' until ' || until),
+            detail = pg_catalog.json_strip_nulls(pg_catalog.json_build_object('retry_at', until))::text;
+    end if;
 end
 $$;
 
@@ -7659,6 +8143,7 @@ CREATE FUNCTION app.refuse_sign_in(user_id uuid) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
+    perform app.refuse_banned(u) from auth.users u where u.id = refuse_sign_in.user_id and u.deleted_at is null;
     if exists (select from auth.users u where u.id = refuse_sign_in.user_id and u.deleted_at is null) then
         perform app.refuse_credentials();
     end if;
@@ -7784,6 +8269,31 @@ begin
     delete from public.message_mentions x
      where x.conversation_id = message.conversation_id and x.seq = message.seq
        and x.user_id = any (app.everyone() || coalesce(message.mentions, '{}'));
+end
+$$;
+
+CREATE FUNCTION app.remove_message(conversation_id uuid, seq bigint) RETURNS json
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    message public.messages;
+begin
+    perform app.moderator();
+    perform 1 from public.conversations c where c.id = remove_message.conversation_id for no key update;
+    select m.* into message from public.messages m
+     where m.conversation_id = remove_message.conversation_id and m.seq = remove_message.seq;
+    if message.id is null then
+        perform app.refuse_hidden('There is no such message.');
+    elsif message.deleted_at is null then
+        update public.messages m set deleted_at = pg_catalog.clock_timestamp()
+         where m.id = message.id returning m.* into message;
+        perform app.record_moderation('remove-message', message.sender_id, pg_catalog.jsonb_build_object(
+            'conversation', conversation_id, 'seq', seq));
+    end if;
+    return (
+        select pg_catalog.row_to_json(w) from (select
+            message.conversation_id, message.seq, message.version, app.utc(message.deleted_at) as deleted_at) w);
 end
 $$;
 
@@ -8001,6 +8511,14 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.report_counts(OUT pending bigint, OUT oldest_seconds double precision) RETURNS record
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    select count(*), coalesce(extract(epoch from pg_catalog.now() - min(r.created_at)), 0)
+      from (select o.created_at from app.reports o where o.state <> 'closed' order by o.created_at, o.id limit 10000) r
+$$;
+
 CREATE FUNCTION app.report_delivered(conversations uuid[], users uuid[], seqs bigint[], OUT moved integer, OUT large uuid[], OUT unsettled integer[]) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -8086,6 +8604,74 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.report_object(report app.reports) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    message public.messages;
+begin
+    if report.message_id is not null then
+        select m.* into message from public.messages m where m.id = report.message_id;
+    end if;
+    return (
+        select pg_catalog.row_to_json(w) from (select
+            report.id, report.state, report.reason, report.comment,
+            report.reporter_id, report.reported_id,
+            (select o.object from app.sender_objects o where o.id = report.reporter_id) as reporter,
+            (select o.object from app.sender_objects o where o.id = report.reported_id) as reported,
+            coalesce(message.conversation_id, report.conversation_id) as conversation_id,
+            coalesce(message.seq, report.seq) as seq,
+            report.moderator_id, report.outcome, report.resolution,
+            greatest(0, pg_catalog.floor(extract(epoch from
+                coalesce(report.closed_at, pg_catalog.now()) - report.created_at)))::bigint as age_seconds,
+            app.utc(report.created_at) as created_at, app.utc(report.closed_at) as closed_at) w);
+end
+$$;
+
+CREATE FUNCTION app.report_page(state text, max_results integer, after text) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+declare
+    is_closed boolean := coalesce(state = 'closed', false);
+    after_time timestamptz := case when is_closed then 'infinity' else '-infinity' end;
+    after_id uuid := '00000000-0000-0000-0000-000000000000';
+    ids uuid[];
+begin
+    if state not in ('open', 'in_review', 'closed') then
+        perform app.refuse_param('state', '"state" must be open, in_review or closed.');
+    elsif not coalesce(max_results between 1 and 50, false) then
+        perform app.refuse_param('limit', '"limit" must be 1 to 50.');
+    elsif after is not null then
+        if after !~ '^[0-9]{1,17}\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' then
+            perform app.refuse_param('after', '"after" must be the "next" of the previous page.');
+        end if;
+        after_time := timestamptz 'epoch' + pg_catalog.split_part(after, '.', 1)::bigint * interval '1 microsecond';
+        after_id := pg_catalog.split_part(after, '.', 2)::uuid;
+    end if;
+    if is_closed then
+        ids := array(
+            select r.id from app.reports r
+             where r.state = 'closed' and (r.created_at, r.id) < (after_time, after_id)
+             order by r.created_at desc, r.id desc limit max_results);
+    else
+        ids := array(
+            select r.id from app.reports r
+             where r.state <> 'closed' and r.state = coalesce(report_page.state, r.state)
+               and (r.created_at, r.id) > (after_time, after_id)
+             order by r.created_at, r.id limit max_results);
+    end if;
+    return pg_catalog.json_build_object(
+        'reports', coalesce((
+            select pg_catalog.json_agg(app.report_object(r) order by i.place)
+              from unnest(ids) with ordinality i (id, place) join app.reports r on r.id = i.id), '[]'),
+        'next', case when pg_catalog.cardinality(ids) = max_results then (
+            select (extract(epoch from r.created_at) * 1000000)::bigint || '.' || r.id::text
+              from app.reports r where r.id = ids[max_results]) end);
+end
+$_$;
+
 CREATE FUNCTION app.report_presence(node uuid, lease_seconds integer, arrived uuid[], gone uuid[], is_whole boolean DEFAULT false) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -8124,12 +8710,47 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.report_with_evidence(report app.reports) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return (pg_catalog.rtrim(app.report_object(report)::text, '}') || ',"evidence":'
+        || coalesce(report.evidence::text, 'null') || '}')::json;
+end
+$$;
+
 CREATE FUNCTION app.resign(name text, holder uuid) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     perform app.release_lease(name, holder);
+end
+$$;
+
+CREATE FUNCTION app.resolve_report(id uuid, outcome text, comment text) RETURNS json
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    me uuid := app.moderator();
+    note text := app.checked_comment(comment);
+    report app.reports := app.locked_report(id);
+begin
+    if not coalesce(outcome in ('dismissed', 'removed', 'warned', 'banned'), false) then
+        perform app.refuse_param('outcome', '"outcome" must be dismissed, removed, warned or banned.');
+    elsif report.state <> 'closed' then
+        update app.reports r
+           set state = 'closed', moderator_id = me, outcome = resolve_report.outcome, resolution = note,
+               closed_at = pg_catalog.now(), notify_at = null
+         where r.id = report.id returning r.* into report;
+        perform app.record_moderation('resolve-report', report.reported_id, pg_catalog.jsonb_build_object(
+            'report', report.id, 'outcome', outcome));
+    elsif row(report.moderator_id, report.outcome) is distinct from row(me, outcome) then
+        perform app.refuse_forbidden('This report is closed.');
+    end if;
+    return app.report_object(report);
 end
 $$;
 
@@ -9443,6 +10064,21 @@ begin
     if delivered is not null then
         perform app.move_delivered_mark(transfer_membership.conversation_id, account, delivered);
     end if;
+end
+$$;
+
+CREATE FUNCTION app.unban_user(user_id uuid) RETURNS json
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    account auth.users := app.bannable_account(user_id);
+begin
+    if app.is_banned(account) then
+        update auth.users u set banned_until = null, updated_at = pg_catalog.now() where u.id = account.id;
+        perform app.record_moderation('unban-user', account.id, '{}');
+    end if;
+    return pg_catalog.json_build_object('user_id', account.id, 'is_banned', false, 'banned_until', null);
 end
 $$;
 
@@ -11652,6 +12288,7 @@ CREATE TABLE public.user_private (
     height_cm numeric(5,2),
     username_changed_at timestamp with time zone,
     username_change_count integer DEFAULT 0 NOT NULL,
+    is_moderator boolean DEFAULT false NOT NULL,
     CONSTRAINT user_private_biological_sex_valid CHECK ((biological_sex = ANY (ARRAY['male'::text, 'female'::text, 'other'::text]))),
     CONSTRAINT user_private_date_of_birth_valid CHECK ((date_of_birth >= '1900-01-01'::date)),
     CONSTRAINT user_private_height_cm_valid CHECK (((height_cm >= (30)::numeric) AND (height_cm <= (300)::numeric))),
@@ -11682,7 +12319,8 @@ CREATE VIEW app.me_objects WITH (security_invoker='true') AS
             row_to_json(physical.*) AS physical,
             app.utc(s.username_changed_at) AS username_changed_at,
             s.username_change_count,
-            app.utc((s.username_changed_at + '90 days'::interval)) AS username_change_allowed_at) w);
+            app.utc((s.username_changed_at + '90 days'::interval)) AS username_change_allowed_at,
+            s.is_moderator) w);
 
 CREATE TABLE app.media_removals (
     id uuid NOT NULL,
@@ -11962,6 +12600,9 @@ ALTER TABLE ONLY app.push_queue
 ALTER TABLE ONLY app.pushes
     ADD CONSTRAINT pushes_pkey PRIMARY KEY (device_id, conversation_id);
 
+ALTER TABLE ONLY app.reports
+    ADD CONSTRAINT reports_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY app.search_names
     ADD CONSTRAINT search_names_pkey PRIMARY KEY (user_id);
 
@@ -12079,6 +12720,20 @@ CREATE INDEX message_streams_sender_id ON app.message_streams USING btree (sende
 CREATE INDEX node_users_user_id ON app.node_users USING btree (user_id);
 
 CREATE INDEX pushes_sender_id_due_at ON app.pushes USING btree (sender_id, due_at) WHERE (due_at IS NOT NULL);
+
+CREATE INDEX reports_closed ON app.reports USING btree (created_at, id) WHERE (state = 'closed'::text);
+
+CREATE INDEX reports_evidence ON app.reports USING btree (closed_at) WHERE ((evidence IS NOT NULL) AND (state = 'closed'::text));
+
+CREATE INDEX reports_notify_at ON app.reports USING btree (notify_at) WHERE (notify_at IS NOT NULL);
+
+CREATE INDEX reports_pending ON app.reports USING btree (created_at, id) WHERE (state <> 'closed'::text);
+
+CREATE INDEX reports_pending_reporter ON app.reports USING btree (reporter_id) WHERE (state <> 'closed'::text);
+
+CREATE INDEX reports_reported ON app.reports USING btree (reported_id);
+
+CREATE INDEX reports_reporter ON app.reports USING btree (reporter_id);
 
 CREATE INDEX search_names_full_name_start ON app.search_names USING btree (full_name);
 
@@ -12332,6 +12987,15 @@ ALTER TABLE ONLY app.profile_details
 ALTER TABLE ONLY app.pushes
     ADD CONSTRAINT pushes_device_id_fkey FOREIGN KEY (device_id) REFERENCES app.devices(id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY app.reports
+    ADD CONSTRAINT reports_moderator_id_fkey FOREIGN KEY (moderator_id) REFERENCES public.user_profiles(id);
+
+ALTER TABLE ONLY app.reports
+    ADD CONSTRAINT reports_reported_id_fkey FOREIGN KEY (reported_id) REFERENCES public.user_profiles(id);
+
+ALTER TABLE ONLY app.reports
+    ADD CONSTRAINT reports_reporter_id_fkey FOREIGN KEY (reporter_id) REFERENCES public.user_profiles(id);
+
 ALTER TABLE ONLY app.search_names
     ADD CONSTRAINT search_names_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.user_profiles(id);
 
@@ -12443,6 +13107,8 @@ ALTER TABLE app.push_cursor ENABLE ROW LEVEL SECURITY;
 ALTER TABLE app.push_queue ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE app.pushes ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE app.reports ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE app.search_names ENABLE ROW LEVEL SECURITY;
 
@@ -12794,11 +13460,17 @@ REVOKE ALL ON FUNCTION admin.record_action(operator text, action text, user_id u
 
 REVOKE ALL ON FUNCTION admin.refuse_change() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION admin.report(id text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION admin.reports(state text, most integer, after text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION admin.retry_mails(operator text, mail text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION admin.retry_pushes(operator text, device text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION admin.sessions(who text, ended boolean, most integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION admin.set_moderator(operator text, who text, is_moderator boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION admin.user_id(who text) FROM PUBLIC;
 
@@ -12814,9 +13486,15 @@ GRANT ALL ON FUNCTION api.add_members(conversation_id uuid, user_ids uuid[], pro
 REVOKE ALL ON FUNCTION api.append_to_message(conversation_id uuid, seq bigint, start bigint, content text) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.append_to_message(conversation_id uuid, seq bigint, start bigint, content text) TO authenticated;
 
+REVOKE ALL ON FUNCTION api.assign_report(id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.assign_report(id uuid) TO authenticated;
+
 REVOKE ALL ON FUNCTION api.avatars() FROM PUBLIC;
 GRANT ALL ON FUNCTION api.avatars() TO authenticated;
 GRANT ALL ON FUNCTION api.avatars() TO anon;
+
+REVOKE ALL ON FUNCTION api.ban_user(user_id uuid, until text) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.ban_user(user_id uuid, until text) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.change_username(username text, if_version bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.change_username(username text, if_version bigint) TO authenticated;
@@ -12838,6 +13516,9 @@ GRANT ALL ON FUNCTION api.create_group(title text, member_ids uuid[], profiles b
 
 REVOKE ALL ON FUNCTION api.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer, name text, quota bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer, name text, quota bigint) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.create_report(conversation_id uuid, seq bigint, user_id uuid, reason text, comment text) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.create_report(conversation_id uuid, seq bigint, user_id uuid, reason text, comment text) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.delete_message(conversation_id uuid, seq bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.delete_message(conversation_id uuid, seq bigint) TO authenticated;
@@ -12902,8 +13583,20 @@ GRANT ALL ON FUNCTION api.remove_device(id uuid) TO authenticated;
 REVOKE ALL ON FUNCTION api.remove_member(conversation_id uuid, user_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.remove_member(conversation_id uuid, user_id uuid) TO authenticated;
 
+REVOKE ALL ON FUNCTION api.remove_message(conversation_id uuid, seq bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.remove_message(conversation_id uuid, seq bigint) TO authenticated;
+
 REVOKE ALL ON FUNCTION api.replies(conversation_id uuid, reply_to_seq bigint, before_seq bigint, after_seq bigint, max_results integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.replies(conversation_id uuid, reply_to_seq bigint, before_seq bigint, after_seq bigint, max_results integer) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.report(id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.report(id uuid) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.reports(state text, max_results integer, after text) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.reports(state text, max_results integer, after text) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.resolve_report(id uuid, outcome text, comment text) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.resolve_report(id uuid, outcome text, comment text) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.save_compatible_me(patch jsonb, if_version bigint, first_name text, last_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.save_compatible_me(patch jsonb, if_version bigint, first_name text, last_name text) TO authenticated;
@@ -12946,6 +13639,9 @@ GRANT ALL ON FUNCTION api.sync(epoch text, since pg_snapshot, until pg_snapshot,
 
 REVOKE ALL ON FUNCTION api.typing(conversation_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.typing(conversation_id uuid) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.unban_user(user_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.unban_user(user_id uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.unschedule_message(id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.unschedule_message(id uuid) TO authenticated;
@@ -13033,6 +13729,9 @@ REVOKE ALL ON FUNCTION app.append_conversation(from_id uuid, into_id uuid, guest
 REVOKE ALL ON FUNCTION app.append_piece(conversation_id uuid, seq bigint, start bigint, content text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.append_piece(conversation_id uuid, seq bigint, start bigint, content text) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.assign_report(id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.assign_report(id uuid) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.attachment_content(kind text, content text, attachment jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.attachment_content(kind text, content text, attachment jsonb) TO authenticated;
 
@@ -13048,6 +13747,11 @@ GRANT ALL ON FUNCTION app.attachment_members(attachment jsonb) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.attachments(attachment jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.attachments(attachment jsonb) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.ban_user(user_id uuid, until timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.ban_user(user_id uuid, until timestamp with time zone) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.bannable_account(user_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.caller() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.caller() TO authenticated;
@@ -13126,6 +13830,8 @@ REVOKE ALL ON FUNCTION app.check_scheduled() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.check_stream(conversation_id uuid, seq bigint) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.checked_comment(comment text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.checked_email(email text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.checked_name(field text, value text, label text) FROM PUBLIC;
@@ -13139,6 +13845,9 @@ GRANT ALL ON FUNCTION app.claim_pushes(most integer, with_text boolean) TO postl
 
 REVOKE ALL ON FUNCTION app.claim_removals(most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.claim_removals(most integer) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.claim_reports(node uuid, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.claim_reports(node uuid, most integer) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.cluster_identity() FROM PUBLIC;
 
@@ -13175,6 +13884,9 @@ REVOKE ALL ON FUNCTION app.create_media(purpose text, mime_type text, bytes bigi
 GRANT ALL ON FUNCTION app.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer, name text, quota bigint) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.create_presence_rows(users uuid[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.create_report(conversation_id uuid, seq bigint, user_id uuid, reason text, comment text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.create_report(conversation_id uuid, seq bigint, user_id uuid, reason text, comment text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.creates_event(conversation_id uuid) FROM PUBLIC;
 
@@ -13223,11 +13935,15 @@ REVOKE ALL ON FUNCTION app.epoch() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.epoch() TO authenticated;
 GRANT ALL ON FUNCTION app.epoch() TO postline_feed;
 
+REVOKE ALL ON FUNCTION app.erase_reports(user_id uuid) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.erase_user() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.everyone() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.everyone() TO authenticated;
 GRANT ALL ON FUNCTION app.everyone() TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.evidence_of_message(message public.messages) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.finish_abandoned_stream() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.finish_abandoned_stream() TO postline_feed;
@@ -13310,6 +14026,8 @@ GRANT ALL ON FUNCTION app.is_member(conversation_id uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.is_merging() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.is_moderator() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.is_name_word(word text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.is_optional_string(value jsonb) FROM PUBLIC;
@@ -13377,6 +14095,8 @@ GRANT ALL ON FUNCTION app.lock_membership(conversation_id uuid) TO authenticated
 REVOKE ALL ON FUNCTION app.locked_caller(if_version bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.locked_caller(if_version bigint) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.locked_report(id uuid) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.log_end(written pg_lsn) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.log_end(written pg_lsn) TO postline_feed;
 
@@ -13403,6 +14123,8 @@ REVOKE ALL ON FUNCTION app.max_message_characters() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.max_message_characters() TO authenticated;
 
 REVOKE ALL ON FUNCTION app.max_own_conversations() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.max_reports() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.max_scheduled() FROM PUBLIC;
 
@@ -13437,6 +14159,8 @@ GRANT ALL ON FUNCTION app.mentioned_members(conversation_id uuid, mentions uuid[
 REVOKE ALL ON FUNCTION app.merge_media(guest uuid, account uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.merge_profiles(guest uuid, account uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.merge_reports(guest uuid, account uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.merge_scheduled(guest uuid, account uuid) FROM PUBLIC;
 
@@ -13476,6 +14200,14 @@ GRANT ALL ON FUNCTION app.message_object(message public.messages, sender json, m
 
 REVOKE ALL ON FUNCTION app.message_page(conversation_id uuid, before_seq bigint, after_seq bigint, max_results integer, OUT mark bigint, OUT beyond bigint, OUT sender_ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.message_page(conversation_id uuid, before_seq bigint, after_seq bigint, max_results integer, OUT mark bigint, OUT beyond bigint, OUT sender_ids uuid[]) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.moderated_report(id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.moderated_report(id uuid) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.moderated_reports(state text, max_results integer, after text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.moderated_reports(state text, max_results integer, after text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.moderator() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.move_batch(conversation_id uuid, guest_id uuid, most integer) FROM PUBLIC;
 
@@ -13600,6 +14332,9 @@ REVOKE ALL ON FUNCTION app.provider_metadata(provider text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.prune_mails() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.prune_reports(retention_days integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.prune_reports(retention_days integer) TO postline_feed;
+
 REVOKE ALL ON FUNCTION app.prune_sessions() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.punycode_decoded(encoded text) FROM PUBLIC;
@@ -13643,6 +14378,8 @@ GRANT ALL ON FUNCTION app.record_ended_transactions(base pg_snapshot, INOUT star
 
 REVOKE ALL ON FUNCTION app.record_mentions(message public.messages) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.record_moderation(action text, user_id uuid, detail jsonb) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.record_mute_change() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.record_private_change() FROM PUBLIC;
@@ -13654,6 +14391,9 @@ REVOKE ALL ON FUNCTION app.record_read() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.record_removal() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.record_report_results(ids uuid[], retries double precision[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.record_report_results(ids uuid[], retries double precision[]) TO postline_feed;
+
 REVOKE ALL ON FUNCTION app.record_schema_version(signature text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.record_stored_media(id uuid) FROM PUBLIC;
@@ -13662,6 +14402,8 @@ GRANT ALL ON FUNCTION app.record_stored_media(id uuid) TO postline_feed;
 REVOKE ALL ON FUNCTION app.record_username() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.refuse_attachment(field text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.refuse_banned(account auth.users) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.refuse_client_id() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.refuse_client_id() TO authenticated;
@@ -13715,6 +14457,9 @@ REVOKE ALL ON FUNCTION app.remove_all_members(conversation_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.remove_mentions(message public.messages) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.remove_message(conversation_id uuid, seq bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.remove_message(conversation_id uuid, seq bigint) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.remove_reactions(conversation_id uuid, seq bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.remove_stream(conversation_id uuid, seq bigint) FROM PUBLIC;
@@ -13745,14 +14490,26 @@ REVOKE ALL ON FUNCTION app.reply_of(conversation_id uuid, seq bigint) FROM PUBLI
 REVOKE ALL ON FUNCTION app.report_acknowledged(users uuid[], epochs text[], cursors pg_snapshot[], devices integer[], conversations uuid[], OUT moved integer, OUT large uuid[], OUT unsettled integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.report_acknowledged(users uuid[], epochs text[], cursors pg_snapshot[], devices integer[], conversations uuid[], OUT moved integer, OUT large uuid[], OUT unsettled integer[]) TO postline_feed;
 
+REVOKE ALL ON FUNCTION app.report_counts(OUT pending bigint, OUT oldest_seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.report_counts(OUT pending bigint, OUT oldest_seconds double precision) TO postline_feed;
+
 REVOKE ALL ON FUNCTION app.report_delivered(conversations uuid[], users uuid[], seqs bigint[], OUT moved integer, OUT large uuid[], OUT unsettled integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.report_delivered(conversations uuid[], users uuid[], seqs bigint[], OUT moved integer, OUT large uuid[], OUT unsettled integer[]) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.report_object(report app.reports) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.report_page(state text, max_results integer, after text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.report_presence(node uuid, lease_seconds integer, arrived uuid[], gone uuid[], is_whole boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.report_presence(node uuid, lease_seconds integer, arrived uuid[], gone uuid[], is_whole boolean) TO postline_feed;
 
+REVOKE ALL ON FUNCTION app.report_with_evidence(report app.reports) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.resign(name text, holder uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.resign(name text, holder uuid) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.resolve_report(id uuid, outcome text, comment text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.resolve_report(id uuid, outcome text, comment text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.revoke_other_credentials(user_id uuid) FROM PUBLIC;
 
@@ -13918,6 +14675,9 @@ REVOKE ALL ON FUNCTION app.tombstoned(profile public.user_profiles) FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.touch_conversation(conversation_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.transfer_membership(conversation_id uuid, guest uuid, account uuid, counted_from bigint, most integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.unban_user(user_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.unban_user(user_id uuid) TO authenticated;
 
 GRANT SELECT ON TABLE public.message_mentions TO service_role;
 GRANT SELECT ON TABLE public.message_mentions TO authenticated;

@@ -403,7 +403,15 @@ extension LeakScenario {
         let room = JSON.string(any(of: seen.rooms) ?? nobody)
         let somebody = JSON.string(any(of: users) ?? nobody)
         let seq = JSON.integer(1 + roll(4))
-        switch roll(22) {
+        switch roll(25) {
+        case 22:
+            return (
+                "reports.create",
+                ["conversation_id": room, "seq": seq, "reason": "spam", "comment": .string(mark())]
+            )
+        case 23:
+            return ("reports.create", ["user_id": somebody, "reason": "abuse", "comment": .string(mark())])
+        case 24: return ("reports.list", [:])
         case 20:
             return (
                 "messages.append",

@@ -160,6 +160,7 @@ begin
     end loop;
 
     perform app.merge_scheduled(guest, account);
+    perform app.merge_reports(guest, account);
     perform app.merge_media(guest, account);
     perform app.merge_profiles(guest, account);
     perform app.drop_unused_avatars(account);
