@@ -57,6 +57,7 @@ enum ChatEffect: Sendable, Equatable {
     case loadOlder(conversationID: Conversation.ID)
     case group(GroupAction)
     case schedule(ScheduleAction)
+    case report(ReportAction)
     case file(FileAction)
     case fetchCatalogue
     case account(AccountAction)
