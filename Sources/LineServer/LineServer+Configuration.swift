@@ -78,7 +78,7 @@ extension LineServer {
         /// The features that version 1 of the protocol gained later.
         package var features = ServerInfo.features
 
-        /// How users reach the operator, an `https:` or `mailto:` URL, or nil.
+        /// The operator's address for users, an `https:` or `mailto:` URL, or nil.
         package var contact: String?
 
         package init() {}

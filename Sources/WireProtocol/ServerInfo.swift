@@ -8,7 +8,7 @@ package struct ServerInfo: Sendable {
     /// The features beyond the first version 1 of the protocol.
     package let features: [String]
 
-    /// How users reach the operator, an `https:` or `mailto:` URL, or nil.
+    /// The operator's address for users, an `https:` or `mailto:` URL, or nil.
     package let contact: String?
 
     /// The features that need no setting.

@@ -26,7 +26,8 @@ create table app.reports (
 );
 comment on table app.reports is 'Reports of messages and users, read by moderators and operators only.';
 comment on column app.reports.message_id is 'The reported message; null: the user is reported.';
-comment on column app.reports.conversation_id is 'Where the message was when it was reported. Merging a guest can move it.';
+comment on column app.reports.conversation_id is
+    'Where the message was when it was reported. Merging a guest can move it.';
 comment on column app.reports.evidence is 'What was reported, as it was then. Null once the retention time is over.';
 comment on column app.reports.resolution is 'What the moderator who closed it noted.';
 comment on column app.reports.notify_at is 'The next attempt to tell the webhook of it; null: told, or given up.';

@@ -75,7 +75,8 @@ select is(admin.users('tap_bob', 1, true) -> 'users' -> 0 ->> 'email', 'tap.bob@
     'shows a full address on request');
 select is((admin.users('tap_bob', 1, false) -> 'users' -> 0)::jsonb - array['id', 'created_at'],
     '{"username":"tap_bob","full_name":"Tap Bob","email":"t…@example.org","email_confirmed_at":null,"is_guest":false,
-      "is_moderator":false,"last_sign_in_at":null,"disabled_until":null,"is_deleted":false,"deleted_at":null,"sessions":0,"devices":0,
+      "is_moderator":false,
+      "last_sign_in_at":null,"disabled_until":null,"is_deleted":false,"deleted_at":null,"sessions":0,"devices":0,
       "conversations":2}', 'a user object has the listed fields');
 select tests.make_user('ghost', true);
 select is(admin.user_object(tests.id('ghost'), false) ->> 'is_guest', 'true', 'marks a guest');

@@ -39,7 +39,8 @@ select is((select jsonb_agg(to_jsonb(c) order by id) from public.conversations c
     'a report changes no conversation') from before_report;
 select is((select jsonb_agg(to_jsonb(m) order by conversation_id, user_id) from public.conversation_members m), members,
     'a report changes no member') from before_report;
-select is((select concat_ws(' ', s.reporter_id = tests.id('alice'), s.reported_id = tests.id('bob'), s.reason, s.comment,
+select is((select concat_ws(' ', s.reporter_id = tests.id('alice'), s.reported_id = tests.id('bob'), s.reason,
+                            s.comment,
                             s.state, s.seq) from r, tests.stored(id) s where name = 'insult'),
     't t abuse See the last line. open 13', 'a report has its params, and the comment trimmed');
 select is(tests.report('mallory', format('%L, 13, null, ''abuse'', null', tests.id('group'))),
@@ -135,9 +136,11 @@ select is((tests.as('carol', format('api.report(%L)', id))::jsonb #>> '{evidence
   from r where name = 'threat';
 select is(tests.attempt('carol', format('select from public.messages where conversation_id = %L', tests.id('direct'))),
     '0', 'and no policy is wider for a moderator');
-select is(tests.as('carol', 'api.report(gen_random_uuid())'), 'PL008 There is no such report.', 'refuses an unknown id');
+select is(tests.as('carol', 'api.report(gen_random_uuid())'), 'PL008 There is no such report.',
+    'refuses an unknown id');
 
-select is(tests.as('carol', format('api.assign_report(%L)', id))::jsonb - array['age_seconds', 'reporter', 'reported', 'reporter_id', 'reported_id',
+select is(tests.as('carol', format('api.assign_report(%L)', id))::jsonb - array['age_seconds', 'reporter', 'reported',
+                                                                               'reporter_id', 'reported_id',
                                                                                'created_at', 'id'],
     jsonb_build_object('state', 'in_review', 'reason', 'violence', 'comment', 'See the last line.', 'outcome', null,
         'resolution', null, 'closed_at', null, 'conversation_id', tests.id('group'), 'seq', 13,
@@ -147,7 +150,8 @@ select is(tests.as('carol', format('api.assign_report(%L)', id))::jsonb - array[
 select is(tests.last_order(), format('moderator carol assign-report bob {"report": "%s"}', id),
     'the audit log has the review') from r where name = 'insult';
 select is((select count(*) from (select tests.as('carol', format('api.assign_report(%L)', id))
-                                   from r where name = 'insult') x, admin.audit a where a.action = 'assign-report'), 1::bigint,
+                                   from r where name = 'insult') x, admin.audit a where a.action = 'assign-report'),
+    1::bigint,
     'taking it again records nothing');
 select is(tests.report('alice', format('%L, 13, null, ''spam'', ''again''', tests.id('group'))), id,
     'a repeated report in review returns it')
@@ -270,7 +274,8 @@ select is(tests.as('postline_feed', '(select pending from app.report_counts())')
     (select count(*)::text from app.reports where state <> 'closed'), 'counts what is not closed');
 select is(tests.prune(), '0', 'nothing is old');
 update app.reports set closed_at = now() - interval '91 days' where state = 'closed';
-update app.reports set created_at = now() - interval '25 hours' where id = (select id::uuid from r where name = 'threat');
+update app.reports set created_at = now() - interval '25 hours'
+ where id = (select id::uuid from r where name = 'threat');
 update app.reports set notify_at = now() where id = (select id::uuid from r where name = 'threat');
 select is(tests.claimed(leads), 0, 'a report of yesterday is not told any more') from node;
 select is(tests.prune(), '2', 'the evidence of a report that was closed long ago goes, and a notice of yesterday');
@@ -303,7 +308,8 @@ select is(tests.report('alice', format('null, null, %L, ''spam'', null', tests.i
     'the account finds the guest''s open report') from r where name = 'guest';
 update public.user_profiles set is_deleted = true where id = tests.id('alice');
 select is((select concat_ws(' ', s.comment, s.evidence ? 'reporter', s.evidence #>> '{reported,username}')
-             from tests.stored(id) s), 'f tap_bob', 'a deleted reporter leaves the report without its comment and profile')
+             from tests.stored(id) s), 'f tap_bob',
+    'a deleted reporter leaves the report without its comment and profile')
   from r where name = 'guest';
 select is((select evidence ? 'reported' from tests.stored(id)), true,
     'evidence against a deleted user stays') from r where name = 'of guest';

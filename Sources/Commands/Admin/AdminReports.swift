@@ -47,13 +47,15 @@ struct AdminReports: AsyncParsableCommand {
         let said = messages.map { message in
             "\(message["created_at"].shown)  \(message["sender"].person): \(message["content"].shown)"
         }
+        let shown =
+            evidence.isNull
+            ? ["The evidence was deleted."] : ["", "reported  \(evidence["reported"].person)"] + said
         return answer.lines([
             ("report", "id"), ("state", "state"), ("reason", "reason"), ("comment", "comment"),
             ("reported", "reported_id"), ("reporter", "reporter_id"), ("conversation", "conversation_id"),
             ("seq", "seq"), ("at", "created_at"), ("moderator", "moderator_id"), ("outcome", "outcome"),
             ("resolution", "resolution"), ("closed", "closed_at"),
-        ])
-            + (evidence.isNull ? ["The evidence was deleted."] : ["", "reported  \(evidence["reported"].person)"] + said)
+        ]) + shown
     }
 
     private static let reports = Statement(

@@ -95,7 +95,8 @@ async function openReportDetails(app, { id }, onChange) {
             title: 'Remove the message?', text: 'Its content is gone for all members.', action: 'Remove',
           })) return
           const { conversation_id, seq } = report
-          attempt(() => app.client.call('moderation.remove_message', { conversation_id, seq }), 'The message is removed.')
+          attempt(
+            () => app.client.call('moderation.remove_message', { conversation_id, seq }), 'The message is removed.')
         }),
         button('Ban the user…', () => askForBan(reported, (params) => attempt(
           () => app.client.call('moderation.ban_user', { user_id: report.reported_id, ...params }),
@@ -141,7 +142,9 @@ function askForBan(user, onBan) {
 
 function askForOutcome(onOutcome) {
   const outcome = field({ name: 'outcome', label: 'What was done?', options: Object.entries(outcomes) })
-  const comment = field({ name: 'comment', label: 'Note for moderators', optional: true, multiline: true, maxLength: 1000 })
+  const comment = field({
+    name: 'comment', label: 'Note for moderators', optional: true, multiline: true, maxLength: 1000,
+  })
   openDialog({
     title: 'Close the report',
     kind: 'small',

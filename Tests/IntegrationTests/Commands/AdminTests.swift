@@ -79,7 +79,8 @@ struct AdminTests {
             #expect(shown.output.contains("an insult") && shown.output.contains("abuse"), "\(shown.output)")
             #expect(try await admin("reports", nobody, on: node.database).status == 3)
             #expect(try await admin("reports", "--state", "shut", on: node.database).status == 2)
-            #expect(try await admin("moderator", "carol", "--remove", on: node.database).output.contains("no moderator"))
+            let removal = try await admin("moderator", "carol", "--remove", on: node.database)
+            #expect(removal.output.contains("no moderator"))
             try await carol.refused(.forbidden, "reports.list")
         }
     }

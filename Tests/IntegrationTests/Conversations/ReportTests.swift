@@ -29,7 +29,8 @@ struct ReportTests {
             let answer = try await alice.call(
                 "reports.create", Self.reporting(["user_id": .string(Person.bob.id)], ["comment": "He is rude."]))
             let id = try #require(answer["id"])
-            #expect(try await alice.call("reports.create", Self.reporting(["user_id": .string(Person.bob.id)])) == answer)
+            let again = try await alice.call("reports.create", Self.reporting(["user_id": .string(Person.bob.id)]))
+            #expect(again == answer)
             let list = try await carol.call("reports.list")
             #expect(list["reports"]?.arrayValue?.count == 1)
             #expect(list["reports"]?[0]?["id"] == id)

@@ -221,7 +221,8 @@ struct OpenAPITests {
 
     /// Reports a message, and moderates as Carol.
     private func reports(_ alice: TestClient, _ node: TestNode, _ calls: ValidatedCalls) async throws {
-        try await node.database.psql("update public.user_private set is_moderator = true where id = '\(Person.carol.id)'")
+        try await node.database.psql(
+            "update public.user_private set is_moderator = true where id = '\(Person.carol.id)'")
         let carol = try await node.signedIn(.carol)
         let seq = try await node.signedIn(.bob).send("an insult", to: Room.aliceBob)["seq"] ?? .null
         let message: JSONObject = ["conversation_id": .string(Room.aliceBob), "seq": seq]

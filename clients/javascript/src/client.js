@@ -336,7 +336,8 @@ export class PostlineClient {
    */
   async report(target, reason, comment) {
     await this.call('reports.create', {
-      ...typeof target === 'string' ? { user_id: target } : { conversation_id: target.conversation_id, seq: target.seq },
+      ...typeof target === 'string' ? { user_id: target }
+        : { conversation_id: target.conversation_id, seq: target.seq },
       reason, comment,
     })
   }

@@ -57,7 +57,8 @@ begin
     if report.state = 'closed' then
         perform app.refuse_forbidden('This report is closed.');
     elsif report.state = 'open' or report.moderator_id is distinct from me then
-        update app.reports r set state = 'in_review', moderator_id = me where r.id = report.id returning r.* into report;
+        update app.reports r set state = 'in_review', moderator_id = me
+         where r.id = report.id returning r.* into report;
         perform app.record_moderation('assign-report', report.reported_id, pg_catalog.jsonb_build_object(
             'report', report.id));
     end if;
