@@ -67,6 +67,7 @@ alter table public.message_pieces enable row level security;
 alter table public.media enable row level security;
 alter table app.message_streams enable row level security;
 alter table app.reports enable row level security;
+alter table app.filter_rules enable row level security;
 alter table app.media_removals enable row level security;
 alter table app.leases enable row level security;
 alter table app.identity_attempts enable row level security;

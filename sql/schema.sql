@@ -794,6 +794,26 @@ begin
 end
 $$;
 
+CREATE FUNCTION admin.add_filter_rule(operator text, word text, scope text, action text) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    folded text := admin.filter_word(word);
+    scopes text[] := admin.filter_scopes(scope);
+begin
+    if not coalesce(action in ('refuse', 'mask'), false) then
+        raise exception using errcode = 'PA001', message = 'The action must be refuse or mask.';
+    end if;
+    insert into app.filter_rules as f (scope, word, action)
+    select s, folded, add_filter_rule.action from unnest(scopes) s
+    on conflict on constraint filter_rules_pkey do update set action = excluded.action;
+    perform admin.record_action(operator, 'add-filter-rule', null, pg_catalog.jsonb_build_object(
+        'word', folded, 'scopes', scopes, 'action', action));
+    return pg_catalog.json_build_object('word', folded, 'scopes', scopes, 'action', action);
+end
+$$;
+
 CREATE FUNCTION admin.check_limit(most integer) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -922,6 +942,48 @@ begin
     perform admin.record_action(operator, 'end-sessions', whom, pg_catalog.jsonb_build_object(
         'session', one, 'ended_sessions', ended));
     return pg_catalog.json_build_object('user', admin.user_object(whom, false), 'ended_sessions', ended);
+end
+$$;
+
+CREATE FUNCTION admin.filter_rules(most integer) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    perform admin.check_limit(most);
+    return pg_catalog.json_build_object('rules', coalesce((
+        select pg_catalog.json_agg(pg_catalog.json_build_object(
+                   'word', r.word, 'scope', r.scope, 'action', r.action, 'created_at', app.utc(r.created_at))
+                   order by r.word, r.scope)
+          from (select * from app.filter_rules f order by f.word, f.scope limit most) r), '[]'),
+        'total', (select count(*) from app.filter_rules));
+end
+$$;
+
+CREATE FUNCTION admin.filter_scopes(scope text) RETURNS text[]
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if scope not in ('messages', 'names', 'titles') then
+        raise exception using errcode = 'PA001', message = 'The scope must be messages, names or titles.';
+    end if;
+    return case when scope is null then '{messages,names,titles}'::text[] else array[scope] end;
+end
+$$;
+
+CREATE FUNCTION admin.filter_word(word text) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    words text[] := app.filtered_words(word);
+begin
+    if pg_catalog.cardinality(words) is distinct from 1 or pg_catalog.char_length(words[1]) > 50 then
+        raise exception using errcode = 'PA001',
+            message = 'Give one word of 2 to 50 letters, without digits, blanks and punctuation.';
+    end if;
+    return words[1];
 end
 $$;
 
@@ -1087,6 +1149,26 @@ CREATE FUNCTION admin.refuse_change() RETURNS trigger
 begin
     raise exception using errcode = 'restrict_violation',
         message = 'Rows of the audit log cannot be changed or deleted.';
+end
+$$;
+
+CREATE FUNCTION admin.remove_filter_rule(operator text, word text, scope text) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    folded text := admin.filter_word(word);
+    removed integer;
+begin
+    delete from app.filter_rules f
+     where f.word = folded and f.scope = any (admin.filter_scopes(remove_filter_rule.scope));
+    get diagnostics removed = row_count;
+    if removed = 0 then
+        raise exception using errcode = 'PA002', message = 'The filter does not have this word.';
+    end if;
+    perform admin.record_action(operator, 'remove-filter-rule', null, pg_catalog.jsonb_build_object(
+        'word', folded, 'removed', removed));
+    return pg_catalog.json_build_object('word', folded, 'removed', removed);
 end
 $$;
 
@@ -3319,7 +3401,8 @@ begin
     if report.state = 'closed' then
         perform app.refuse_forbidden('This report is closed.');
     elsif report.state = 'open' or report.moderator_id is distinct from me then
-        update app.reports r set state = 'in_review', moderator_id = me where r.id = report.id returning r.* into report;
+        update app.reports r set state = 'in_review', moderator_id = me
+         where r.id = report.id returning r.* into report;
         perform app.record_moderation('assign-report', report.reported_id, pg_catalog.jsonb_build_object(
             'report', report.id));
     end if;
@@ -4849,6 +4932,80 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.filter_action(scope text, value text) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    words text[];
+begin
+    if value is null then
+        return null;
+    end if;
+    words := app.filtered_words(value);
+    return (select max((select f.action from app.filter_rules f
+                         where f.scope = filter_action.scope and f.word = w.word))
+              from unnest(words) w (word));
+end
+$$;
+
+CREATE FUNCTION app.filtered(scope text, field text, value text) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    action text := app.filter_action(scope, value);
+    masked text;
+begin
+    if action = 'refuse' and field is not null then
+        perform app.refuse_word(field);
+    elsif action is null then
+        return value;
+    end if;
+    masked := app.masked(scope, value);
+    -- The word is not one of the text's as it is written, such as one with a blank that the folding removes.
+    return case when masked = value then pg_catalog.regexp_replace(value, '\S', '*', 'g') else masked end;
+end
+$$;
+
+CREATE FUNCTION app.filtered_profile(former public.user_profiles, profile public.user_profiles) RETURNS public.user_profiles
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    may_refuse boolean := former.id is not null and not app.is_merging();
+begin
+    if profile.full_name is distinct from former.full_name then
+        profile.full_name := app.filtered('names', case when may_refuse then 'full_name' end, profile.full_name);
+    end if;
+    if profile.bio is distinct from former.bio then
+        profile.bio := app.filtered('names', case when may_refuse then 'bio' end, profile.bio);
+    end if;
+    -- A username has no asterisks.
+    if may_refuse and profile.username is distinct from former.username
+       and app.filter_action('names', profile.username) is not null then
+        perform app.refuse_word('username');
+    end if;
+    return profile;
+end
+$$;
+
+CREATE FUNCTION app.filtered_words(value text) RETURNS text[]
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if pg_catalog.char_length(value) > 500 then
+        value := pg_catalog.regexp_replace(value, '(\S{250})(\S{250})\S+', '\1\2', 'g');
+    end if;
+    return app.words_of(app.folded(value));
+end
+$$;
+
 CREATE FUNCTION app.finish_abandoned_stream() RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5850,6 +6007,28 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.masked(scope text, value text) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return (
+        select pg_catalog.string_agg(
+                   case when app.filter_action(scope, p.part[1]) is not null
+                        then pg_catalog.repeat('*', pg_catalog.char_length(p.part[1])) else p.part[1] end,
+                   '' order by p.place)
+          -- The characters that part words, as for app.words_of. Those beyond ASCII that app.folded turns into one of
+          -- them stay in a word, which is masked with them.
+          from pg_catalog.regexp_matches(
+                   value,
+                   '([\u0001-\u0040\u005b-\u0060\u007b-\u00a9\u00ab-\u00ac\u00ae-\u00b4\u00b6-\u00b9\u00bb-\u00bf'
+                   '\u2000-\u200a\u2010-\u2029\u202f-\u205f\u3000-\u3004\u3008-\u3020]+'
+                   '|[^\u0001-\u0040\u005b-\u0060\u007b-\u00a9\u00ab-\u00ac\u00ae-\u00b4\u00b6-\u00b9\u00bb-\u00bf'
+                   '\u2000-\u200a\u2010-\u2029\u202f-\u205f\u3000-\u3004\u3008-\u3020]+)', 'g')
+                   with ordinality p (part, place));
+end
+$$;
+
 CREATE FUNCTION app.max_conversations() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
@@ -6770,6 +6949,7 @@ CREATE FUNCTION app.number_message() RETURNS trigger
 declare
     xid xid8 := pg_catalog.pg_current_xact_id();
     is_list boolean := new.attachment ? 'more';
+    original text;
 begin
     -- app.number_messages has numbered it.
     if pg_catalog.current_setting('role') = 'postline_sender' then
@@ -6802,6 +6982,10 @@ begin
         new.content := coalesce(new.content, '');
     elsif coalesce(new.content, '') = '' and new.version <> 0 then
         perform app.refuse_content();
+    end if;
+    if new.content <> '' and exists (select from app.filter_rules) then
+        original := new.content;
+        new.content := app.filtered('messages', 'content', original);
     end if;
 
     update public.conversations c
@@ -6851,7 +7035,9 @@ begin
     new.version := 1;
     new.sent_xid := xid;
     new.changed_xid := xid;
-    new.first_sent := null;
+    -- A repeated send of a masked message is compared with what was sent.
+    new.first_sent := case when original <> new.content
+                           then app.message_hash(new.kind, original, new.attachment, new.data) end;
     return new;
 end
 $$;
@@ -6867,7 +7053,13 @@ declare
         select c.id from public.conversations c where c.id = any (conversations)
          order by c.id for no key update skip locked);
     held uuid[];
+    caught bigint[];
 begin
+    if exists (select from app.filter_rules) then
+        caught := array(
+            select t.place from unnest(contents) with ordinality t (content, place)
+             where app.filter_action('messages', t.content) is not null);
+    end if;
     if (select count(distinct c) from pg_catalog.unnest(conversations) c) > pg_catalog.cardinality(locked) then
         held := array(
             select c.id from public.conversations c where c.id = any (conversations) and c.id <> all (locked));
@@ -6886,6 +7078,9 @@ begin
            and (held is null or not exists (
                 select from unnest(senders, conversations) with ordinality as e (sender_id, conversation_id, place)
                  where e.sender_id = s.sender_id and e.place < s.place and e.conversation_id = any (held)))
+           and (caught is null or not exists (
+                select from unnest(senders) with ordinality as e (sender_id, place)
+                 where e.sender_id = s.sender_id and e.place <= s.place and e.place = any (caught)))
            and pg_catalog.char_length(s.content) between 1 and app.max_message_characters()
            and (s.reply_to_seq is null or s.reply_to_seq between 1 and (
                 select c.last_seq from public.conversations c where c.id = s.conversation_id))
@@ -8188,6 +8383,17 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.refuse_word(field text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    raise exception using errcode = 'PL017',
+        message = pg_catalog.format('"%s" has a word that is not allowed here.', field),
+        detail = pg_catalog.json_build_object('field', field)::text;
+end
+$$;
+
 CREATE FUNCTION app.register_device(platform text, token text, environment text, locale text) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -8932,7 +9138,8 @@ begin
         when others then
             get stacked diagnostics state = returned_sqlstate, problem = message_text;
             code := case state when 'PL001' then 'invalid_params' when 'PL007' then 'forbidden'
-                               when 'PL008' then 'not_found' when '23505' then 'client_id_reused'
+                               when 'PL008' then 'not_found' when 'PL017' then 'content_refused'
+                               when '23505' then 'client_id_reused'
                                else case when due.tries >= 9 then 'unavailable' end end;
             update public.scheduled_messages s
                set tries = s.tries + 1,
@@ -10270,6 +10477,10 @@ begin
     elsif new.kind = 'direct' and new.title is not null then
         perform app.refuse_param('title', 'A direct conversation has no title.');
     end if;
+    if new.title is not null and (tg_op = 'INSERT' or new.title is distinct from old.title)
+       and exists (select from app.filter_rules) then
+        new.title := app.filtered('titles', 'title', new.title);
+    end if;
 
     if tg_op = 'INSERT' then
         if new.kind = 'direct' then
@@ -10418,6 +10629,11 @@ begin
           and new.edited_at is not distinct from old.edited_at then
         new.edited_at := pg_catalog.clock_timestamp();
     end if;
+    if new.content <> '' and new.content is distinct from old.content and exists (select from app.filter_rules) then
+        -- The end of a stream is masked: its members have seen the text.
+        new.content := app.filtered(
+            'messages', case when new.version = old.version then 'content' end, new.content);
+    end if;
     if new.attachment is distinct from old.attachment and new.attachment is not null then
         perform app.check_attachment(new.attachment);
         new.attachment := app.normalized_attachment(new.attachment);
@@ -10530,6 +10746,9 @@ begin
         if not app.is_https(new.website) and not app.is_merging() then
             perform app.refuse_param('website', '"website" must be an https address of at most 2,048 bytes.');
         end if;
+    end if;
+    if not new.is_deleted and exists (select from app.filter_rules) then
+        new := app.filtered_profile(old, new);
     end if;
     new.avatar_url := app.stored_url(new.avatar_url);
     if tg_op = 'INSERT' or row(new.avatar_type, new.avatar_id, new.avatar_url)
@@ -12204,6 +12423,15 @@ CREATE TABLE app.devices (
     CONSTRAINT devices_token CHECK (((octet_length(token) >= 1) AND (octet_length(token) <= 2048)))
 );
 
+CREATE TABLE app.filter_rules (
+    scope text NOT NULL,
+    word text NOT NULL COLLATE pg_catalog."C",
+    action text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT filter_rules_action_valid CHECK ((action = ANY (ARRAY['refuse'::text, 'mask'::text]))),
+    CONSTRAINT filter_rules_scope_valid CHECK ((scope = ANY (ARRAY['messages'::text, 'names'::text, 'titles'::text])))
+);
+
 CREATE TABLE app.identities (
     provider text NOT NULL,
     subject text NOT NULL,
@@ -12536,6 +12764,9 @@ ALTER TABLE ONLY app.devices
 
 ALTER TABLE ONLY app.devices
     ADD CONSTRAINT devices_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY app.filter_rules
+    ADD CONSTRAINT filter_rules_pkey PRIMARY KEY (scope, word);
 
 ALTER TABLE ONLY app.former_members
     ADD CONSTRAINT former_members_pkey PRIMARY KEY (conversation_id, user_id);
@@ -13064,6 +13295,8 @@ CREATE POLICY feed_select ON app.former_members FOR SELECT TO postline_feed USIN
 
 CREATE POLICY feed_select ON app.message_streams FOR SELECT TO postline_feed USING (true);
 
+ALTER TABLE app.filter_rules ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE app.former_members ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE app.identities ENABLE ROW LEVEL SECURITY;
@@ -13430,6 +13663,8 @@ GRANT ALL ON FUNCTION accounts.upgrade(user_id uuid, email text, password_hash t
 REVOKE ALL ON FUNCTION accounts.use_session(user_id uuid, session_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.use_session(user_id uuid, session_id uuid) TO postline_accounts;
 
+REVOKE ALL ON FUNCTION admin.add_filter_rule(operator text, word text, scope text, action text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION admin.check_limit(most integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION admin.checked_id(value text, what text) FROM PUBLIC;
@@ -13443,6 +13678,12 @@ REVOKE ALL ON FUNCTION admin.disable(operator text, who text, until text, reason
 REVOKE ALL ON FUNCTION admin.enable(operator text, who text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION admin.end_sessions(operator text, who text, session text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION admin.filter_rules(most integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION admin.filter_scopes(scope text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION admin.filter_word(word text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION admin.locked_user(who text) FROM PUBLIC;
 
@@ -13459,6 +13700,8 @@ REVOKE ALL ON FUNCTION admin.pushes(most integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION admin.record_action(operator text, action text, user_id uuid, detail jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION admin.refuse_change() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION admin.remove_filter_rule(operator text, word text, scope text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION admin.report(id text) FROM PUBLIC;
 
@@ -13945,6 +14188,14 @@ GRANT ALL ON FUNCTION app.everyone() TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.evidence_of_message(message public.messages) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.filter_action(scope text, value text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.filtered(scope text, field text, value text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.filtered_profile(former public.user_profiles, profile public.user_profiles) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.filtered_words(value text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.finish_abandoned_stream() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.finish_abandoned_stream() TO postline_feed;
 
@@ -14110,6 +14361,8 @@ REVOKE ALL ON FUNCTION app.mail_token_account(token_hash text, kinds text[]) FRO
 REVOKE ALL ON FUNCTION app.mailable_email(email text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.make_login(login name, password text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.masked(scope text, value text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.max_conversations() FROM PUBLIC;
 
@@ -14444,6 +14697,8 @@ REVOKE ALL ON FUNCTION app.refuse_username() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.refuse_username() TO authenticated;
 
 REVOKE ALL ON FUNCTION app.refuse_without_attachment(kind text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.refuse_word(field text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.register_device(platform text, token text, environment text, locale text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.register_device(platform text, token text, environment text, locale text) TO authenticated;

@@ -16,6 +16,6 @@ struct Admin: AsyncParsableCommand {
         subcommands: [
             AdminUser.self, AdminSessions.self, AdminEndSessions.self, AdminDisable.self, AdminEnable.self,
             AdminDelete.self, AdminMail.self, AdminRetryMail.self, AdminPush.self, AdminRetryPush.self,
-            AdminModerator.self, AdminReports.self, AdminLog.self,
+            AdminModerator.self, AdminReports.self, AdminFilter.self, AdminLog.self,
         ])
 }
