@@ -67,6 +67,8 @@ alter table public.message_pieces enable row level security;
 alter table public.blocks enable row level security;
 alter table public.media enable row level security;
 alter table app.message_streams enable row level security;
+alter table app.reports enable row level security;
+alter table app.filter_rules enable row level security;
 alter table app.media_removals enable row level security;
 alter table app.leases enable row level security;
 alter table app.identity_attempts enable row level security;
@@ -437,7 +439,10 @@ grant execute on function
     api.set_conversation(uuid, boolean, boolean, boolean), api.set_avatar(text, text, text, bigint, uuid),
     api.set_member_role(uuid, uuid, text, boolean), api.sync(text, pg_snapshot, pg_snapshot, text, integer, integer),
     api.typing(uuid), api.update_conversation(uuid, text, boolean, jsonb, boolean), api.update_me(jsonb, bigint),
-    api.update_physical(jsonb, bigint)
+    api.update_physical(jsonb, bigint),
+    api.create_report(uuid, bigint, uuid, text, text), api.reports(text, integer, text), api.report(uuid),
+    api.assign_report(uuid), api.resolve_report(uuid, text, text), api.remove_message(uuid, bigint),
+    api.ban_user(uuid, text), api.unban_user(uuid)
     to authenticated;
 grant execute on function api.avatars() to anon;
 grant execute on function
@@ -515,6 +520,8 @@ grant execute on function
     app.claim_removals(integer), app.complete_removals(uuid[], text[]), app.acquire_lease(text, uuid, double precision),
     app.release_lease(text, uuid), app.move_messages(uuid, boolean), app.send_due(), app.finish_abandoned_stream(),
     app.stream_text(uuid, bigint), app.flush_message_words(),
+    app.prune_reports(integer), app.report_counts(), app.claim_reports(uuid, integer),
+    app.record_report_results(uuid[], double precision[]),
     app.record_push_results(uuid[], uuid[], bigint[], text[], text[], double precision[])
     to postline_feed;
 grant execute on function
@@ -568,7 +575,10 @@ grant execute on function
     app.sync_page(text, pg_snapshot, pg_snapshot, text, integer, integer),
     app.live_page(text, pg_snapshot, pg_snapshot, text, integer, integer),
     app.subscription_page(text, pg_snapshot, pg_snapshot, text, integer, integer), app.sync_blocked(uuid, pg_snapshot),
-    app.without_blocked(uuid[])
+    app.without_blocked(uuid[]),
+    app.create_report(uuid, bigint, uuid, text, text), app.moderated_reports(text, integer, text),
+    app.moderated_report(uuid), app.assign_report(uuid), app.resolve_report(uuid, text, text),
+    app.remove_message(uuid, bigint), app.ban_user(uuid, timestamptz), app.unban_user(uuid)
     to authenticated;
 grant execute on function public.is_read(public.messages), public.unread_count(public.conversations)
     to authenticated, service_role;

@@ -190,8 +190,7 @@ begin
     return query
         select u.id, u.encrypted_password::text from auth.users u
          where u.email = app.lower_ascii(credentials.email) and not u.is_sso_user
-           and u.deleted_at is null and coalesce(u.encrypted_password, '') <> ''
-           and not app.is_banned(u);
+           and u.deleted_at is null and coalesce(u.encrypted_password, '') <> '';
 end
 $$;
 
@@ -688,9 +687,10 @@ begin
     end if;
 
     select u.* into account from auth.users u where u.id = found_id;
-    if account.deleted_at is not null or app.is_banned(account) then
-        raise exception using errcode = 'PL003', message = 'This account is disabled or deleted.';
+    if account.deleted_at is not null then
+        raise exception using errcode = 'PL003', message = 'This account is deleted.';
     end if;
+    perform app.refuse_banned(account);
     user_id := found_id;
     password_hash := nullif(account.encrypted_password::text, '');
     if guest.id = found_id then
@@ -791,6 +791,26 @@ begin
         raise exception using errcode = 'PL006', message = 'This session has ended. Sign in again.';
     end if;
     return accounts.ensure_profile(user_id, null);
+end
+$$;
+
+CREATE FUNCTION admin.add_filter_rule(operator text, word text, scope text, action text) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    folded text := admin.filter_word(word);
+    scopes text[] := admin.filter_scopes(scope);
+begin
+    if not coalesce(action in ('refuse', 'mask'), false) then
+        raise exception using errcode = 'PA001', message = 'The action must be refuse or mask.';
+    end if;
+    insert into app.filter_rules as f (scope, word, action)
+    select s, folded, add_filter_rule.action from unnest(scopes) s
+    on conflict on constraint filter_rules_pkey do update set action = excluded.action;
+    perform admin.record_action(operator, 'add-filter-rule', null, pg_catalog.jsonb_build_object(
+        'word', folded, 'scopes', scopes, 'action', action));
+    return pg_catalog.json_build_object('word', folded, 'scopes', scopes, 'action', action);
 end
 $$;
 
@@ -922,6 +942,48 @@ begin
     perform admin.record_action(operator, 'end-sessions', whom, pg_catalog.jsonb_build_object(
         'session', one, 'ended_sessions', ended));
     return pg_catalog.json_build_object('user', admin.user_object(whom, false), 'ended_sessions', ended);
+end
+$$;
+
+CREATE FUNCTION admin.filter_rules(most integer) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    perform admin.check_limit(most);
+    return pg_catalog.json_build_object('rules', coalesce((
+        select pg_catalog.json_agg(pg_catalog.json_build_object(
+                   'word', r.word, 'scope', r.scope, 'action', r.action, 'created_at', app.utc(r.created_at))
+                   order by r.word, r.scope)
+          from (select * from app.filter_rules f order by f.word, f.scope limit most) r), '[]'),
+        'total', (select count(*) from app.filter_rules));
+end
+$$;
+
+CREATE FUNCTION admin.filter_scopes(scope text) RETURNS text[]
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if scope not in ('messages', 'names', 'titles') then
+        raise exception using errcode = 'PA001', message = 'The scope must be messages, names or titles.';
+    end if;
+    return case when scope is null then '{messages,names,titles}'::text[] else array[scope] end;
+end
+$$;
+
+CREATE FUNCTION admin.filter_word(word text) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    words text[] := app.filtered_words(word);
+begin
+    if pg_catalog.cardinality(words) is distinct from 1 or pg_catalog.char_length(words[1]) > 50 then
+        raise exception using errcode = 'PA001',
+            message = 'Give one word of 2 to 50 letters, without digits, blanks and punctuation.';
+    end if;
+    return words[1];
 end
 $$;
 
@@ -1090,6 +1152,53 @@ begin
 end
 $$;
 
+CREATE FUNCTION admin.remove_filter_rule(operator text, word text, scope text) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    folded text := admin.filter_word(word);
+    removed integer;
+begin
+    delete from app.filter_rules f
+     where f.word = folded and f.scope = any (admin.filter_scopes(remove_filter_rule.scope));
+    get diagnostics removed = row_count;
+    if removed = 0 then
+        raise exception using errcode = 'PA002', message = 'The filter does not have this word.';
+    end if;
+    perform admin.record_action(operator, 'remove-filter-rule', null, pg_catalog.jsonb_build_object(
+        'word', folded, 'removed', removed));
+    return pg_catalog.json_build_object('word', folded, 'removed', removed);
+end
+$$;
+
+CREATE FUNCTION admin.report(id text) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    stored app.reports;
+begin
+    select r.* into stored from app.reports r where r.id = admin.checked_id(report.id, 'report');
+    if stored.id is null then
+        raise exception using errcode = 'PA002', message = 'There is no such report.';
+    end if;
+    return app.report_with_evidence(stored);
+end
+$$;
+
+CREATE FUNCTION admin.reports(state text, most integer, after text) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return (app.report_page(state, most, after)::jsonb || pg_catalog.jsonb_build_object(
+        'pending', (app.report_counts()).pending))::json;
+exception when sqlstate 'PL001' then
+    raise exception using errcode = 'PA001', message = pg_catalog.replace(sqlerrm, '"', '');
+end
+$$;
+
 CREATE FUNCTION admin.retry_mails(operator text, mail text) RETURNS json
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1151,6 +1260,28 @@ begin
 end
 $$;
 
+CREATE FUNCTION admin.set_moderator(operator text, who text, is_moderator boolean) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    account auth.users := admin.locked_user(who);
+    was_moderator boolean;
+begin
+    perform app.upsert_profile(account);
+    select s.is_moderator into was_moderator from public.user_private s where s.id = account.id;
+    if coalesce(account.is_anonymous, false) and set_moderator.is_moderator then
+        raise exception using errcode = 'PA004', message = 'A guest cannot be a moderator.';
+    end if;
+    update public.user_private s set is_moderator = set_moderator.is_moderator
+     where s.id = account.id and s.is_moderator <> set_moderator.is_moderator;
+    perform admin.record_action(operator, 'moderator', account.id, pg_catalog.jsonb_build_object(
+        'is_moderator', is_moderator));
+    return pg_catalog.json_build_object(
+        'user', admin.user_object(account.id, false), 'is_moderator', is_moderator, 'was_moderator', was_moderator);
+end
+$$;
+
 CREATE FUNCTION admin.user_id(who text) RETURNS uuid
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1187,6 +1318,8 @@ begin
                    'email', admin.masked_email(nullif(u.email::text, ''), in_full),
                    'email_confirmed_at', admin.utc(u.email_confirmed_at),
                    'is_guest', coalesce(u.is_anonymous, false),
+                   'is_moderator', coalesce((
+                       select s.is_moderator from public.user_private s where s.id = u.id), false),
                    'created_at', admin.utc(coalesce(u.created_at, p.created_at)),
                    'last_sign_in_at', admin.utc(u.last_sign_in_at),
                    'disabled_until', case when app.is_banned(u) then admin.utc(u.banned_until) end,
@@ -1285,6 +1418,15 @@ begin
 end
 $$;
 
+CREATE FUNCTION api.assign_report(id uuid) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return app.assign_report(id);
+end
+$$;
+
 CREATE FUNCTION api.avatars() RETURNS json
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1323,6 +1465,12 @@ begin
     return pg_catalog.json_build_object('user_ids', array(
         select b.blocked_id from public.blocks b
          where b.blocker_id = app.caller() order by b.blocked_at, b.blocked_id));
+CREATE FUNCTION api.ban_user(user_id uuid, until text DEFAULT NULL::text) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return app.ban_user(user_id, app.checked_time('until', until));
 end
 $$;
 
@@ -1577,6 +1725,15 @@ begin
     end if;
     return pg_catalog.json_build_object(
         'id', app.create_media(purpose, mime_type, bytes, conversation_id, width, height, name, quota));
+end
+$$;
+
+CREATE FUNCTION api.create_report(conversation_id uuid, seq bigint, user_id uuid, reason text, comment text) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return pg_catalog.json_build_object('id', app.create_report(conversation_id, seq, user_id, reason, comment));
 end
 $$;
 
@@ -2134,6 +2291,15 @@ begin
 end
 $$;
 
+CREATE FUNCTION api.remove_message(conversation_id uuid, seq bigint) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return app.remove_message(conversation_id, seq);
+end
+$$;
+
 CREATE FUNCTION api.replies(conversation_id uuid, reply_to_seq bigint, before_seq bigint, after_seq bigint, max_results integer) RETURNS text
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2181,6 +2347,33 @@ begin
              where o.conversation_id = replies.conversation_id and o.seq = any (seqs)
              order by o.seq), from_last => after_seq is null, room => app.page_bytes()),
         '],"reactions":[', reactions, '],"pieces":[', pieces, ']}');
+end
+$$;
+
+CREATE FUNCTION api.report(id uuid) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return app.moderated_report(id);
+end
+$$;
+
+CREATE FUNCTION api.reports(state text DEFAULT NULL::text, max_results integer DEFAULT 50, after text DEFAULT NULL::text) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return app.moderated_reports(state, max_results, after);
+end
+$$;
+
+CREATE FUNCTION api.resolve_report(id uuid, outcome text, comment text DEFAULT NULL::text) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return app.resolve_report(id, outcome, comment);
 end
 $$;
 
@@ -2859,6 +3052,15 @@ begin
 end
 $$;
 
+CREATE FUNCTION api.unban_user(user_id uuid) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return app.unban_user(user_id);
+end
+$$;
+
 CREATE FUNCTION api.unschedule_message(id uuid) RETURNS json
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3294,6 +3496,26 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.assign_report(id uuid) RETURNS json
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    me uuid := app.moderator();
+    report app.reports := app.locked_report(id);
+begin
+    if report.state = 'closed' then
+        perform app.refuse_forbidden('This report is closed.');
+    elsif report.state = 'open' or report.moderator_id is distinct from me then
+        update app.reports r set state = 'in_review', moderator_id = me
+         where r.id = report.id returning r.* into report;
+        perform app.record_moderation('assign-report', report.reported_id, pg_catalog.jsonb_build_object(
+            'report', report.id));
+    end if;
+    return app.report_object(report);
+end
+$$;
+
 CREATE FUNCTION app.attachment_content(kind text, content text, attachment jsonb) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
@@ -3353,6 +3575,46 @@ begin
     select b.blocked_id from public.blocks b where b.blocker_id = blocked_users.user_id
     union all
     select b.blocker_id from public.blocks b where b.blocked_id = blocked_users.user_id;
+CREATE FUNCTION app.ban_user(user_id uuid, until timestamp with time zone) RETURNS json
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    account auth.users := app.bannable_account(user_id);
+    -- Not infinity, which Supabase's auth server cannot read.
+    ends_at timestamptz := coalesce(until, '9999-12-31T00:00:00Z');
+begin
+    if ends_at <= pg_catalog.now() then
+        perform app.refuse_param('until', '"until" must be in the future.');
+    end if;
+    update auth.users u set banned_until = ends_at, updated_at = pg_catalog.now() where u.id = account.id;
+    perform app.record_moderation('ban-user', account.id, pg_catalog.jsonb_build_object('until', admin.utc(ends_at)));
+    return pg_catalog.json_build_object('user_id', account.id, 'is_banned', true, 'banned_until', app.utc(until));
+end
+$$;
+
+CREATE FUNCTION app.bannable_account(user_id uuid) RETURNS auth.users
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    account auth.users;
+begin
+    perform app.moderator();
+    select u.* into account from auth.users u where u.id = bannable_account.user_id and u.deleted_at is null for update;
+    if account.id is null or exists (
+        select from public.user_profiles p where p.id = account.id and p.is_deleted) then
+        perform app.refuse_hidden('There is no such user.');
+    elsif exists (select from public.user_private s where s.id = account.id and s.is_moderator) then
+        perform app.refuse_forbidden('A moderator cannot be banned by a moderator.');
+    -- An operator's word stands above a moderator's.
+    elsif app.is_banned(account) and (
+        select a.operator !~ '^moderator ' from admin.audit a
+         where a.user_id = account.id and a.action in ('disable', 'ban-user', 'unban-user')
+         order by a.id desc limit 1) is not false then
+        perform app.refuse_forbidden('An operator has disabled this account.');
+    end if;
+    return account;
 end
 $$;
 
@@ -3876,6 +4138,18 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.checked_comment(comment text) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if pg_catalog.char_length(comment) > 1000 then
+        perform app.refuse_param('comment', '"comment" must be at most 1000 characters long.');
+    end if;
+    return nullif(pg_catalog.btrim(comment, E' \t\n\r'), '');
+end
+$$;
+
 CREATE FUNCTION app.checked_email(email text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4082,6 +4356,27 @@ begin
                 select d.id, d.purpose from app.media_removals d where d.due_at <= pg_catalog.clock_timestamp()
                  order by d.is_stored desc, d.due_at limit most for update skip locked)
         returning r.id, r.purpose;
+end
+$$;
+
+CREATE FUNCTION app.claim_reports(node uuid, most integer) RETURNS TABLE(id uuid, reason text, reporter_id uuid, reported_id uuid, conversation_id uuid, seq bigint, created_at text, attempts integer)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if not app.acquire_lease('reports', node, 5) then
+        return;
+    end if;
+    return query
+        update app.reports r
+           set notify_at = pg_catalog.clock_timestamp() + interval '1 minute', notify_attempts = r.notify_attempts + 1
+         where r.id in (
+                select d.id from app.reports d
+                 where d.notify_at <= pg_catalog.clock_timestamp()
+                   and d.created_at >= pg_catalog.now() - interval '1 day'
+                 order by d.notify_at limit most for update skip locked)
+        returning r.id, r.reason, r.reporter_id, r.reported_id, r.conversation_id, r.seq, app.utc(r.created_at),
+                  r.notify_attempts - 1;
 end
 $$;
 
@@ -4379,6 +4674,78 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.create_report(conversation_id uuid, seq bigint, user_id uuid, reason text, comment text) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    me uuid := app.caller();
+    message public.messages;
+    reported uuid := user_id;
+    pending integer;
+    present app.reports;
+    made uuid;
+begin
+    comment := app.checked_comment(comment);
+    if not coalesce(reason in ('spam', 'abuse', 'sexual', 'violence', 'illegal', 'other'), false) then
+        perform app.refuse_param('reason', '"reason" must be spam, abuse, sexual, violence, illegal or other.');
+    elsif (conversation_id is null) = (user_id is null) then
+        perform app.refuse_param('user_id', 'Give "conversation_id" and "seq", or "user_id".');
+    elsif (conversation_id is null) <> (seq is null) then
+        perform app.refuse_param('seq', '"seq" belongs to "conversation_id": give both, or "user_id".');
+    elsif conversation_id is not null then
+        -- As the policy of messages.
+        select m.* into message from public.messages m
+         where m.conversation_id = create_report.conversation_id and m.seq = create_report.seq
+           and m.conversation_id = any (array(select app.my_conversations()));
+        if message.id is null then
+            perform app.refuse_hidden('There is no such message.');
+        end if;
+        reported := message.sender_id;
+    elsif not exists (select from public.user_profiles p where p.id = reported and not p.is_deleted) then
+        perform app.refuse_hidden('There is no such user.');
+    end if;
+    if reported = me then
+        perform app.refuse_forbidden('You cannot report yourself.');
+    end if;
+    -- Serializes the reports of one user, so that they are counted, and the second of two equal ones finds the first.
+    perform 1 from public.user_profiles p where p.id = me and not p.is_deleted for no key update;
+    if not found then
+        perform app.refuse_hidden('There is no such user.');
+    end if;
+    select r.* into present from app.reports r
+     where r.reporter_id = me and r.state <> 'closed' and r.reported_id = reported
+       and r.message_id is not distinct from message.id
+     order by r.created_at, r.id limit 1;
+    if present.id is not null then
+        update app.reports r
+           set reason = create_report.reason, comment = coalesce(create_report.comment, r.comment)
+         where r.id = present.id and r.state = 'open'
+           and row(r.reason, r.comment)
+               is distinct from row(create_report.reason, coalesce(create_report.comment, r.comment));
+        return present.id;
+    end if;
+    select count(*) into pending from app.reports r where r.reporter_id = me and r.state <> 'closed';
+    if pending >= app.max_reports() then
+        perform app.refuse_forbidden(pg_catalog.format(
+            'You have %s open reports. Wait until a moderator has closed one.', app.max_reports()));
+    end if;
+    insert into app.reports (reporter_id, reported_id, message_id, conversation_id, seq, reason, comment, evidence)
+    values (me, reported, message.id, message.conversation_id, message.seq, reason, comment,
+            pg_catalog.jsonb_build_object(
+                'message', case when message.id is not null then app.evidence_of_message(message) end,
+                'before', coalesce((
+                    select pg_catalog.jsonb_agg(app.evidence_of_message(b.m) order by (b.m).seq)
+                      from (select m from public.messages m
+                             where m.conversation_id = message.conversation_id and m.seq < message.seq
+                             order by m.seq desc limit 10) b), '[]'),
+                'reporter', (select o.object from app.profile_objects o where o.id = me),
+                'reported', (select o.object from app.profile_objects o where o.id = reported)))
+    returning id into made;
+    return made;
+end
+$$;
+
 CREATE FUNCTION app.creates_event(conversation_id uuid) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4618,6 +4985,15 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.erase_reports(user_id uuid) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    update app.reports r set comment = null, evidence = r.evidence - 'reporter'
+     where r.reporter_id = erase_reports.user_id and (r.comment is not null or r.evidence ? 'reporter');
+    update public.user_private s set is_moderator = false where s.id = erase_reports.user_id and s.is_moderator
+$$;
+
 CREATE FUNCTION app.erase_user() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4659,6 +5035,7 @@ begin
     delete from app.identities i where i.user_id = new.id;
     delete from app.mails m where m.user_id = new.id;
     delete from app.mail_tokens t where t.user_id = new.id;
+    perform app.erase_reports(new.id);
     return null;
 end
 $$;
@@ -4809,6 +5186,94 @@ begin
         next := app.search_position(
             origin + (latest + 1) * interval '1 second', '00000000-0000-0000-0000-000000000000');
     end if;
+CREATE FUNCTION app.evidence_of_message(message public.messages) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    object jsonb := (
+        select o.object from app.message_objects o
+         where o.conversation_id = message.conversation_id and o.seq = message.seq);
+begin
+    if app.is_streaming(message.conversation_id, message.seq) then
+        object := object || pg_catalog.jsonb_build_object(
+            'content', app.stream_text(message.conversation_id, message.seq));
+    end if;
+    return object;
+end
+$$;
+
+CREATE FUNCTION app.filter_action(scope text, value text) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    words text[];
+begin
+    if value is null then
+        return null;
+    end if;
+    words := app.filtered_words(value);
+    return (select max((select f.action from app.filter_rules f
+                         where f.scope = filter_action.scope and f.word = w.word))
+              from unnest(words) w (word));
+end
+$$;
+
+CREATE FUNCTION app.filtered(scope text, field text, value text) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    action text := app.filter_action(scope, value);
+    masked text;
+begin
+    if action = 'refuse' and field is not null then
+        perform app.refuse_word(field);
+    elsif action is null then
+        return value;
+    end if;
+    masked := app.masked(scope, value);
+    -- The word is not one of the text's as it is written, such as one with a blank that the folding removes.
+    return case when masked = value then pg_catalog.regexp_replace(value, '\S', '*', 'g') else masked end;
+end
+$$;
+
+CREATE FUNCTION app.filtered_profile(former public.user_profiles, profile public.user_profiles) RETURNS public.user_profiles
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    may_refuse boolean := former.id is not null and not app.is_merging();
+begin
+    if profile.full_name is distinct from former.full_name then
+        profile.full_name := app.filtered('names', case when may_refuse then 'full_name' end, profile.full_name);
+    end if;
+    if profile.bio is distinct from former.bio then
+        profile.bio := app.filtered('names', case when may_refuse then 'bio' end, profile.bio);
+    end if;
+    -- A username has no asterisks.
+    if may_refuse and profile.username is distinct from former.username
+       and app.filter_action('names', profile.username) is not null then
+        perform app.refuse_word('username');
+    end if;
+    return profile;
+end
+$$;
+
+CREATE FUNCTION app.filtered_words(value text) RETURNS text[]
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if pg_catalog.char_length(value) > 500 then
+        value := pg_catalog.regexp_replace(value, '(\S{250})(\S{250})\S+', '\1\2', 'g');
+    end if;
+    return app.words_of(app.folded(value));
 end
 $$;
 
@@ -5406,6 +5871,19 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.is_moderator() RETURNS boolean
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return exists (
+        select from public.user_private s
+          join public.user_profiles p on p.id = s.id and not p.is_deleted
+          join auth.users u on u.id = s.id and not app.is_banned(u)
+         where s.id = auth.uid() and s.is_moderator);
+end
+$$;
+
 CREATE FUNCTION app.is_name_word(word text) RETURNS boolean
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5692,6 +6170,45 @@ begin
 end
 $$;
 
+CREATE TABLE app.reports (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    reporter_id uuid NOT NULL,
+    reported_id uuid NOT NULL,
+    message_id uuid,
+    conversation_id uuid,
+    seq bigint,
+    reason text NOT NULL,
+    comment text,
+    evidence jsonb,
+    state text DEFAULT 'open'::text NOT NULL,
+    moderator_id uuid,
+    outcome text,
+    resolution text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    closed_at timestamp with time zone,
+    notify_at timestamp with time zone DEFAULT now(),
+    notify_attempts integer DEFAULT 0 NOT NULL,
+    CONSTRAINT reports_comment_valid CHECK ((char_length(comment) <= 1000)),
+    CONSTRAINT reports_outcome_valid CHECK (((outcome = ANY (ARRAY['dismissed'::text, 'removed'::text, 'warned'::text, 'banned'::text])) AND ((state = 'closed'::text) = (outcome IS NOT NULL)) AND ((state = 'closed'::text) = (closed_at IS NOT NULL)))),
+    CONSTRAINT reports_reason_valid CHECK ((reason = ANY (ARRAY['spam'::text, 'abuse'::text, 'sexual'::text, 'violence'::text, 'illegal'::text, 'other'::text]))),
+    CONSTRAINT reports_state_valid CHECK ((state = ANY (ARRAY['open'::text, 'in_review'::text, 'closed'::text])))
+);
+
+CREATE FUNCTION app.locked_report(id uuid) RETURNS app.reports
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    report app.reports;
+begin
+    select r.* into report from app.reports r where r.id = locked_report.id for update;
+    if report.id is null then
+        perform app.refuse_hidden('There is no such report.');
+    end if;
+    return report;
+end
+$$;
+
 CREATE FUNCTION app.log_end(written pg_lsn DEFAULT pg_current_wal_insert_lsn()) RETURNS pg_lsn
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5813,6 +6330,28 @@ CREATE FUNCTION app.max_blocks() RETURNS integer
  SELECT 1000;
 END;
 
+CREATE FUNCTION app.masked(scope text, value text) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return (
+        select pg_catalog.string_agg(
+                   case when app.filter_action(scope, p.part[1]) is not null
+                        then pg_catalog.repeat('*', pg_catalog.char_length(p.part[1])) else p.part[1] end,
+                   '' order by p.place)
+          -- The characters that part words, as for app.words_of. Those beyond ASCII that app.folded turns into one of
+          -- them stay in a word, which is masked with them.
+          from pg_catalog.regexp_matches(
+                   value,
+                   '([\u0001-\u0040\u005b-\u0060\u007b-\u00a9\u00ab-\u00ac\u00ae-\u00b4\u00b6-\u00b9\u00bb-\u00bf'
+                   '\u2000-\u200a\u2010-\u2029\u202f-\u205f\u3000-\u3004\u3008-\u3020]+'
+                   '|[^\u0001-\u0040\u005b-\u0060\u007b-\u00a9\u00ab-\u00ac\u00ae-\u00b4\u00b6-\u00b9\u00bb-\u00bf'
+                   '\u2000-\u200a\u2010-\u2029\u202f-\u205f\u3000-\u3004\u3008-\u3020]+)', 'g')
+                   with ordinality p (part, place));
+end
+$$;
+
 CREATE FUNCTION app.max_conversations() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
@@ -5847,6 +6386,12 @@ CREATE FUNCTION app.max_own_conversations() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
  SELECT (app.max_conversations() * 2);
+END;
+
+CREATE FUNCTION app.max_reports() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT 50;
 END;
 
 CREATE FUNCTION app.max_scheduled() RETURNS integer
@@ -6038,6 +6583,16 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.merge_reports(guest uuid, account uuid) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    delete from app.reports r
+     where r.reporter_id in (guest, account) and r.reported_id in (guest, account);
+    update app.reports r set reporter_id = account where r.reporter_id = guest;
+    update app.reports r set reported_id = account where r.reported_id = guest
+$$;
+
 CREATE FUNCTION app.merge_scheduled(guest uuid, account uuid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -6156,6 +6711,7 @@ begin
 
     perform app.merge_scheduled(guest, account);
     perform app.merge_blocks(guest, account);
+    perform app.merge_reports(guest, account);
     perform app.merge_media(guest, account);
     perform app.merge_profiles(guest, account);
     perform app.drop_unused_avatars(account);
@@ -6299,6 +6855,43 @@ begin
     end if;
     return array_to_tsvector(app.search_words(app.search_text(content)) || array[
         '@' || right(conversation_id::text, 12), '@l' || (seconds >> 20), '@s' || (seconds >> 16)]);
+CREATE FUNCTION app.moderated_report(id uuid) RETURNS json
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    report app.reports;
+begin
+    perform app.moderator();
+    select r.* into report from app.reports r where r.id = moderated_report.id;
+    if report.id is null then
+        perform app.refuse_hidden('There is no such report.');
+    end if;
+    return app.report_with_evidence(report);
+end
+$$;
+
+CREATE FUNCTION app.moderated_reports(state text, max_results integer, after text) RETURNS json
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    perform app.moderator();
+    return app.report_page(state, max_results, after);
+end
+$$;
+
+CREATE FUNCTION app.moderator() RETURNS uuid
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    me uuid := app.caller();
+begin
+    if not app.is_moderator() then
+        perform app.refuse_forbidden('Only moderators can do this.');
+    end if;
+    return me;
 end
 $$;
 
@@ -6635,7 +7228,8 @@ CREATE FUNCTION app.normalized(value text) RETURNS text
              ELSE t.trimmed
          END AS trimmed
     FROM ( SELECT btrim(normalized.value, ' 	
-                 　'::text) AS trimmed) t;
+
+                 　'::text) AS trimmed) t;
 END;
 
 CREATE FUNCTION app.normalized_file(attachment jsonb) RETURNS jsonb
@@ -6722,6 +7316,7 @@ declare
     xid xid8 := pg_catalog.pg_current_xact_id();
     is_list boolean := new.attachment ? 'more';
     seat public.conversation_members;
+    original text;
 begin
     -- app.number_messages has numbered it.
     if pg_catalog.current_setting('role') = 'postline_sender' then
@@ -6754,6 +7349,10 @@ begin
         new.content := coalesce(new.content, '');
     elsif coalesce(new.content, '') = '' and new.version <> 0 then
         perform app.refuse_content();
+    end if;
+    if new.content <> '' and exists (select from app.filter_rules) then
+        original := new.content;
+        new.content := app.filtered('messages', 'content', original);
     end if;
 
     update public.conversations c
@@ -6811,7 +7410,9 @@ begin
     new.version := 1;
     new.sent_xid := xid;
     new.changed_xid := xid;
-    new.first_sent := null;
+    -- A repeated send of a masked message is compared with what was sent.
+    new.first_sent := case when original <> new.content
+                           then app.message_hash(new.kind, original, new.attachment, new.data) end;
     return new;
 end
 $$;
@@ -6827,7 +7428,13 @@ declare
         select c.id from public.conversations c where c.id = any (conversations)
          order by c.id for no key update skip locked);
     held uuid[];
+    caught bigint[];
 begin
+    if exists (select from app.filter_rules) then
+        caught := array(
+            select t.place from unnest(contents) with ordinality t (content, place)
+             where app.filter_action('messages', t.content) is not null);
+    end if;
     if (select count(distinct c) from pg_catalog.unnest(conversations) c) > pg_catalog.cardinality(locked) then
         held := array(
             select c.id from public.conversations c where c.id = any (conversations) and c.id <> all (locked));
@@ -6847,6 +7454,9 @@ begin
            and (held is null or not exists (
                 select from unnest(senders, conversations) with ordinality as e (sender_id, conversation_id, place)
                  where e.sender_id = s.sender_id and e.place < s.place and e.conversation_id = any (held)))
+           and (caught is null or not exists (
+                select from unnest(senders) with ordinality as e (sender_id, place)
+                 where e.sender_id = s.sender_id and e.place <= s.place and e.place = any (caught)))
            and pg_catalog.char_length(s.content) between 1 and app.max_message_characters()
            and (s.reply_to_seq is null or s.reply_to_seq between 1 and (
                 select c.last_seq from public.conversations c where c.id = s.conversation_id))
@@ -7235,6 +7845,31 @@ begin
      where m.id in (select g.id from app.mails g
                      where g.due_at is null and g.created_at <= app.now() - interval '30 days'
                      limit 100 for update skip locked);
+end
+$$;
+
+CREATE FUNCTION app.prune_reports(retention_days integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    erased integer;
+    abandoned integer;
+begin
+    update app.reports r set evidence = null, comment = null, resolution = null
+     where r.id in (
+            select e.id from app.reports e
+             where e.evidence is not null and e.state = 'closed'
+               and e.closed_at < pg_catalog.now() - retention_days * interval '1 day'
+             order by e.closed_at limit 100 for update skip locked);
+    get diagnostics erased = row_count;
+    update app.reports r set notify_at = null
+     where r.id in (
+            select e.id from app.reports e
+             where e.notify_at is not null and e.created_at < pg_catalog.now() - interval '1 day'
+             limit 100 for update skip locked);
+    get diagnostics abandoned = row_count;
+    return erased + abandoned;
 end
 $$;
 
@@ -7734,6 +8369,15 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.record_moderation(action text, user_id uuid, detail jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    perform admin.record_action('moderator ' || auth.uid()::text, action, user_id, detail);
+end
+$$;
+
 CREATE FUNCTION app.record_mute_change() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -7877,6 +8521,15 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.record_report_results(ids uuid[], retries double precision[]) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    update app.reports r set notify_at = pg_catalog.clock_timestamp() + o.seconds * interval '1 second'
+      from unnest(ids, retries) o (id, seconds)
+     where r.id = o.id and r.notify_at is not null
+$$;
+
 CREATE FUNCTION app.record_schema_version(signature text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -7946,6 +8599,18 @@ CREATE FUNCTION app.refuse_blocked() RETURNS void
     AS $$
 begin
     perform app.refuse_forbidden('You cannot write in this conversation.');
+CREATE FUNCTION app.refuse_banned(account auth.users) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    until text := case when account.banned_until < '9999-01-01' then app.utc(account.banned_until) end;
+begin
+    if app.is_banned(account) then
+        raise exception using errcode = 'PL016',
+            message = pg_catalog.format('This account is suspended%s.', ' until ' || until),
+            detail = pg_catalog.json_strip_nulls(pg_catalog.json_build_object('retry_at', until))::text;
+    end if;
 end
 $$;
 
@@ -8077,6 +8742,7 @@ CREATE FUNCTION app.refuse_sign_in(user_id uuid) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
+    perform app.refuse_banned(u) from auth.users u where u.id = refuse_sign_in.user_id and u.deleted_at is null;
     if exists (select from auth.users u where u.id = refuse_sign_in.user_id and u.deleted_at is null) then
         perform app.refuse_credentials();
     end if;
@@ -8118,6 +8784,17 @@ CREATE FUNCTION app.refuse_without_attachment(kind text) RETURNS void
 begin
     perform app.refuse_param('attachment', pg_catalog.format(
         '"attachment" is missing: a message of kind "%s" needs it, or "attachments".', kind));
+end
+$$;
+
+CREATE FUNCTION app.refuse_word(field text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    raise exception using errcode = 'PL017',
+        message = pg_catalog.format('"%s" has a word that is not allowed here.', field),
+        detail = pg_catalog.json_build_object('field', field)::text;
 end
 $$;
 
@@ -8202,6 +8879,31 @@ begin
     delete from public.message_mentions x
      where x.conversation_id = message.conversation_id and x.seq = message.seq
        and x.user_id = any (app.everyone() || coalesce(message.mentions, '{}'));
+end
+$$;
+
+CREATE FUNCTION app.remove_message(conversation_id uuid, seq bigint) RETURNS json
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    message public.messages;
+begin
+    perform app.moderator();
+    perform 1 from public.conversations c where c.id = remove_message.conversation_id for no key update;
+    select m.* into message from public.messages m
+     where m.conversation_id = remove_message.conversation_id and m.seq = remove_message.seq;
+    if message.id is null then
+        perform app.refuse_hidden('There is no such message.');
+    elsif message.deleted_at is null then
+        update public.messages m set deleted_at = pg_catalog.clock_timestamp()
+         where m.id = message.id returning m.* into message;
+        perform app.record_moderation('remove-message', message.sender_id, pg_catalog.jsonb_build_object(
+            'conversation', conversation_id, 'seq', seq));
+    end if;
+    return (
+        select pg_catalog.row_to_json(w) from (select
+            message.conversation_id, message.seq, message.version, app.utc(message.deleted_at) as deleted_at) w);
 end
 $$;
 
@@ -8423,6 +9125,14 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.report_counts(OUT pending bigint, OUT oldest_seconds double precision) RETURNS record
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    select count(*), coalesce(extract(epoch from pg_catalog.now() - min(r.created_at)), 0)
+      from (select o.created_at from app.reports o where o.state <> 'closed' order by o.created_at, o.id limit 10000) r
+$$;
+
 CREATE FUNCTION app.report_delivered(conversations uuid[], users uuid[], seqs bigint[], OUT moved integer, OUT large uuid[], OUT unsettled integer[]) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -8508,6 +9218,74 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.report_object(report app.reports) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    message public.messages;
+begin
+    if report.message_id is not null then
+        select m.* into message from public.messages m where m.id = report.message_id;
+    end if;
+    return (
+        select pg_catalog.row_to_json(w) from (select
+            report.id, report.state, report.reason, report.comment,
+            report.reporter_id, report.reported_id,
+            (select o.object from app.sender_objects o where o.id = report.reporter_id) as reporter,
+            (select o.object from app.sender_objects o where o.id = report.reported_id) as reported,
+            coalesce(message.conversation_id, report.conversation_id) as conversation_id,
+            coalesce(message.seq, report.seq) as seq,
+            report.moderator_id, report.outcome, report.resolution,
+            greatest(0, pg_catalog.floor(extract(epoch from
+                coalesce(report.closed_at, pg_catalog.now()) - report.created_at)))::bigint as age_seconds,
+            app.utc(report.created_at) as created_at, app.utc(report.closed_at) as closed_at) w);
+end
+$$;
+
+CREATE FUNCTION app.report_page(state text, max_results integer, after text) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+declare
+    is_closed boolean := coalesce(state = 'closed', false);
+    after_time timestamptz := case when is_closed then 'infinity' else '-infinity' end;
+    after_id uuid := '00000000-0000-0000-0000-000000000000';
+    ids uuid[];
+begin
+    if state not in ('open', 'in_review', 'closed') then
+        perform app.refuse_param('state', '"state" must be open, in_review or closed.');
+    elsif not coalesce(max_results between 1 and 50, false) then
+        perform app.refuse_param('limit', '"limit" must be 1 to 50.');
+    elsif after is not null then
+        if after !~ '^[0-9]{1,17}\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' then
+            perform app.refuse_param('after', '"after" must be the "next" of the previous page.');
+        end if;
+        after_time := timestamptz 'epoch' + pg_catalog.split_part(after, '.', 1)::bigint * interval '1 microsecond';
+        after_id := pg_catalog.split_part(after, '.', 2)::uuid;
+    end if;
+    if is_closed then
+        ids := array(
+            select r.id from app.reports r
+             where r.state = 'closed' and (r.created_at, r.id) < (after_time, after_id)
+             order by r.created_at desc, r.id desc limit max_results);
+    else
+        ids := array(
+            select r.id from app.reports r
+             where r.state <> 'closed' and r.state = coalesce(report_page.state, r.state)
+               and (r.created_at, r.id) > (after_time, after_id)
+             order by r.created_at, r.id limit max_results);
+    end if;
+    return pg_catalog.json_build_object(
+        'reports', coalesce((
+            select pg_catalog.json_agg(app.report_object(r) order by i.place)
+              from unnest(ids) with ordinality i (id, place) join app.reports r on r.id = i.id), '[]'),
+        'next', case when pg_catalog.cardinality(ids) = max_results then (
+            select (extract(epoch from r.created_at) * 1000000)::bigint || '.' || r.id::text
+              from app.reports r where r.id = ids[max_results]) end);
+end
+$_$;
+
 CREATE FUNCTION app.report_presence(node uuid, lease_seconds integer, arrived uuid[], gone uuid[], is_whole boolean DEFAULT false) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -8546,12 +9324,47 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.report_with_evidence(report app.reports) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return (pg_catalog.rtrim(app.report_object(report)::text, '}') || ',"evidence":'
+        || coalesce(report.evidence::text, 'null') || '}')::json;
+end
+$$;
+
 CREATE FUNCTION app.resign(name text, holder uuid) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     perform app.release_lease(name, holder);
+end
+$$;
+
+CREATE FUNCTION app.resolve_report(id uuid, outcome text, comment text) RETURNS json
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    me uuid := app.moderator();
+    note text := app.checked_comment(comment);
+    report app.reports := app.locked_report(id);
+begin
+    if not coalesce(outcome in ('dismissed', 'removed', 'warned', 'banned'), false) then
+        perform app.refuse_param('outcome', '"outcome" must be dismissed, removed, warned or banned.');
+    elsif report.state <> 'closed' then
+        update app.reports r
+           set state = 'closed', moderator_id = me, outcome = resolve_report.outcome, resolution = note,
+               closed_at = pg_catalog.now(), notify_at = null
+         where r.id = report.id returning r.* into report;
+        perform app.record_moderation('resolve-report', report.reported_id, pg_catalog.jsonb_build_object(
+            'report', report.id, 'outcome', outcome));
+    elsif row(report.moderator_id, report.outcome) is distinct from row(me, outcome) then
+        perform app.refuse_forbidden('This report is closed.');
+    end if;
+    return app.report_object(report);
 end
 $$;
 
@@ -8873,7 +9686,8 @@ begin
         when others then
             get stacked diagnostics state = returned_sqlstate, problem = message_text;
             code := case state when 'PL001' then 'invalid_params' when 'PL007' then 'forbidden'
-                               when 'PL008' then 'not_found' when '23505' then 'client_id_reused'
+                               when 'PL008' then 'not_found' when 'PL017' then 'content_refused'
+                               when '23505' then 'client_id_reused'
                                else case when due.tries >= 9 then 'unavailable' end end;
             update public.scheduled_messages s
                set tries = s.tries + 1,
@@ -10047,6 +10861,21 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.unban_user(user_id uuid) RETURNS json
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    account auth.users := app.bannable_account(user_id);
+begin
+    if app.is_banned(account) then
+        update auth.users u set banned_until = null, updated_at = pg_catalog.now() where u.id = account.id;
+        perform app.record_moderation('unban-user', account.id, '{}');
+    end if;
+    return pg_catalog.json_build_object('user_id', account.id, 'is_banned', false, 'banned_until', null);
+end
+$$;
+
 CREATE TABLE public.message_mentions (
     conversation_id uuid NOT NULL,
     user_id uuid NOT NULL,
@@ -10266,6 +11095,10 @@ begin
     elsif new.kind = 'direct' and new.title is not null then
         perform app.refuse_param('title', 'A direct conversation has no title.');
     end if;
+    if new.title is not null and (tg_op = 'INSERT' or new.title is distinct from old.title)
+       and exists (select from app.filter_rules) then
+        new.title := app.filtered('titles', 'title', new.title);
+    end if;
 
     if tg_op = 'INSERT' then
         if new.kind = 'direct' then
@@ -10416,6 +11249,11 @@ begin
           and new.edited_at is not distinct from old.edited_at then
         new.edited_at := pg_catalog.clock_timestamp();
     end if;
+    if new.content <> '' and new.content is distinct from old.content and exists (select from app.filter_rules) then
+        -- The end of a stream is masked: its members have seen the text.
+        new.content := app.filtered(
+            'messages', case when new.version = old.version then 'content' end, new.content);
+    end if;
     if new.attachment is distinct from old.attachment and new.attachment is not null then
         perform app.check_attachment(new.attachment);
         new.attachment := app.normalized_attachment(new.attachment);
@@ -10541,6 +11379,9 @@ begin
         if not app.is_https(new.website) and not app.is_merging() then
             perform app.refuse_param('website', '"website" must be an https address of at most 2,048 bytes.');
         end if;
+    end if;
+    if not new.is_deleted and exists (select from app.filter_rules) then
+        new := app.filtered_profile(old, new);
     end if;
     new.avatar_url := app.stored_url(new.avatar_url);
     if tg_op = 'INSERT' or row(new.avatar_type, new.avatar_id, new.avatar_url)
@@ -12250,6 +13091,15 @@ CREATE TABLE app.devices (
     CONSTRAINT devices_token CHECK (((octet_length(token) >= 1) AND (octet_length(token) <= 2048)))
 );
 
+CREATE TABLE app.filter_rules (
+    scope text NOT NULL,
+    word text NOT NULL COLLATE pg_catalog."C",
+    action text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT filter_rules_action_valid CHECK ((action = ANY (ARRAY['refuse'::text, 'mask'::text]))),
+    CONSTRAINT filter_rules_scope_valid CHECK ((scope = ANY (ARRAY['messages'::text, 'names'::text, 'titles'::text])))
+);
+
 CREATE TABLE app.identities (
     provider text NOT NULL,
     subject text NOT NULL,
@@ -12334,6 +13184,7 @@ CREATE TABLE public.user_private (
     height_cm numeric(5,2),
     username_changed_at timestamp with time zone,
     username_change_count integer DEFAULT 0 NOT NULL,
+    is_moderator boolean DEFAULT false NOT NULL,
     CONSTRAINT user_private_biological_sex_valid CHECK ((biological_sex = ANY (ARRAY['male'::text, 'female'::text, 'other'::text]))),
     CONSTRAINT user_private_date_of_birth_valid CHECK ((date_of_birth >= '1900-01-01'::date)),
     CONSTRAINT user_private_height_cm_valid CHECK (((height_cm >= (30)::numeric) AND (height_cm <= (300)::numeric))),
@@ -12364,7 +13215,8 @@ CREATE VIEW app.me_objects WITH (security_invoker='true') AS
             row_to_json(physical.*) AS physical,
             app.utc(s.username_changed_at) AS username_changed_at,
             s.username_change_count,
-            app.utc((s.username_changed_at + '90 days'::interval)) AS username_change_allowed_at) w);
+            app.utc((s.username_changed_at + '90 days'::interval)) AS username_change_allowed_at,
+            s.is_moderator) w);
 
 CREATE TABLE app.media_removals (
     id uuid NOT NULL,
@@ -12588,6 +13440,9 @@ ALTER TABLE ONLY app.devices
 ALTER TABLE ONLY app.devices
     ADD CONSTRAINT devices_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY app.filter_rules
+    ADD CONSTRAINT filter_rules_pkey PRIMARY KEY (scope, word);
+
 ALTER TABLE ONLY app.former_members
     ADD CONSTRAINT former_members_pkey PRIMARY KEY (conversation_id, user_id);
 
@@ -12650,6 +13505,9 @@ ALTER TABLE ONLY app.push_queue
 
 ALTER TABLE ONLY app.pushes
     ADD CONSTRAINT pushes_pkey PRIMARY KEY (device_id, conversation_id);
+
+ALTER TABLE ONLY app.reports
+    ADD CONSTRAINT reports_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY app.search_names
     ADD CONSTRAINT search_names_pkey PRIMARY KEY (user_id);
@@ -12771,6 +13629,20 @@ CREATE INDEX message_streams_sender_id ON app.message_streams USING btree (sende
 CREATE INDEX node_users_user_id ON app.node_users USING btree (user_id);
 
 CREATE INDEX pushes_sender_id_due_at ON app.pushes USING btree (sender_id, due_at) WHERE (due_at IS NOT NULL);
+
+CREATE INDEX reports_closed ON app.reports USING btree (created_at, id) WHERE (state = 'closed'::text);
+
+CREATE INDEX reports_evidence ON app.reports USING btree (closed_at) WHERE ((evidence IS NOT NULL) AND (state = 'closed'::text));
+
+CREATE INDEX reports_notify_at ON app.reports USING btree (notify_at) WHERE (notify_at IS NOT NULL);
+
+CREATE INDEX reports_pending ON app.reports USING btree (created_at, id) WHERE (state <> 'closed'::text);
+
+CREATE INDEX reports_pending_reporter ON app.reports USING btree (reporter_id) WHERE (state <> 'closed'::text);
+
+CREATE INDEX reports_reported ON app.reports USING btree (reported_id);
+
+CREATE INDEX reports_reporter ON app.reports USING btree (reporter_id);
 
 CREATE INDEX search_names_full_name_start ON app.search_names USING btree (full_name);
 
@@ -13033,6 +13905,15 @@ ALTER TABLE ONLY app.profile_details
 ALTER TABLE ONLY app.pushes
     ADD CONSTRAINT pushes_device_id_fkey FOREIGN KEY (device_id) REFERENCES app.devices(id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY app.reports
+    ADD CONSTRAINT reports_moderator_id_fkey FOREIGN KEY (moderator_id) REFERENCES public.user_profiles(id);
+
+ALTER TABLE ONLY app.reports
+    ADD CONSTRAINT reports_reported_id_fkey FOREIGN KEY (reported_id) REFERENCES public.user_profiles(id);
+
+ALTER TABLE ONLY app.reports
+    ADD CONSTRAINT reports_reporter_id_fkey FOREIGN KEY (reporter_id) REFERENCES public.user_profiles(id);
+
 ALTER TABLE ONLY app.search_names
     ADD CONSTRAINT search_names_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.user_profiles(id);
 
@@ -13107,6 +13988,8 @@ CREATE POLICY feed_select ON app.former_members FOR SELECT TO postline_feed USIN
 
 CREATE POLICY feed_select ON app.message_streams FOR SELECT TO postline_feed USING (true);
 
+ALTER TABLE app.filter_rules ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE app.former_members ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE app.identities ENABLE ROW LEVEL SECURITY;
@@ -13150,6 +14033,8 @@ ALTER TABLE app.push_cursor ENABLE ROW LEVEL SECURITY;
 ALTER TABLE app.push_queue ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE app.pushes ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE app.reports ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE app.search_names ENABLE ROW LEVEL SECURITY;
 
@@ -13481,6 +14366,8 @@ GRANT ALL ON FUNCTION accounts.upgrade(user_id uuid, email text, password_hash t
 REVOKE ALL ON FUNCTION accounts.use_session(user_id uuid, session_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.use_session(user_id uuid, session_id uuid) TO postline_accounts;
 
+REVOKE ALL ON FUNCTION admin.add_filter_rule(operator text, word text, scope text, action text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION admin.check_limit(most integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION admin.checked_id(value text, what text) FROM PUBLIC;
@@ -13494,6 +14381,12 @@ REVOKE ALL ON FUNCTION admin.disable(operator text, who text, until text, reason
 REVOKE ALL ON FUNCTION admin.enable(operator text, who text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION admin.end_sessions(operator text, who text, session text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION admin.filter_rules(most integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION admin.filter_scopes(scope text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION admin.filter_word(word text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION admin.locked_user(who text) FROM PUBLIC;
 
@@ -13511,11 +14404,19 @@ REVOKE ALL ON FUNCTION admin.record_action(operator text, action text, user_id u
 
 REVOKE ALL ON FUNCTION admin.refuse_change() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION admin.remove_filter_rule(operator text, word text, scope text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION admin.report(id text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION admin.reports(state text, most integer, after text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION admin.retry_mails(operator text, mail text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION admin.retry_pushes(operator text, device text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION admin.sessions(who text, ended boolean, most integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION admin.set_moderator(operator text, who text, is_moderator boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION admin.user_id(who text) FROM PUBLIC;
 
@@ -13531,6 +14432,9 @@ GRANT ALL ON FUNCTION api.add_members(conversation_id uuid, user_ids uuid[], pro
 REVOKE ALL ON FUNCTION api.append_to_message(conversation_id uuid, seq bigint, start bigint, content text) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.append_to_message(conversation_id uuid, seq bigint, start bigint, content text) TO authenticated;
 
+REVOKE ALL ON FUNCTION api.assign_report(id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.assign_report(id uuid) TO authenticated;
+
 REVOKE ALL ON FUNCTION api.avatars() FROM PUBLIC;
 GRANT ALL ON FUNCTION api.avatars() TO authenticated;
 GRANT ALL ON FUNCTION api.avatars() TO anon;
@@ -13540,6 +14444,8 @@ GRANT ALL ON FUNCTION api.block_user(user_id uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.blocked_users() FROM PUBLIC;
 GRANT ALL ON FUNCTION api.blocked_users() TO authenticated;
+REVOKE ALL ON FUNCTION api.ban_user(user_id uuid, until text) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.ban_user(user_id uuid, until text) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.change_username(username text, if_version bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.change_username(username text, if_version bigint) TO authenticated;
@@ -13561,6 +14467,9 @@ GRANT ALL ON FUNCTION api.create_group(title text, member_ids uuid[], profiles b
 
 REVOKE ALL ON FUNCTION api.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer, name text, quota bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer, name text, quota bigint) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.create_report(conversation_id uuid, seq bigint, user_id uuid, reason text, comment text) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.create_report(conversation_id uuid, seq bigint, user_id uuid, reason text, comment text) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.delete_message(conversation_id uuid, seq bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.delete_message(conversation_id uuid, seq bigint) TO authenticated;
@@ -13625,8 +14534,20 @@ GRANT ALL ON FUNCTION api.remove_device(id uuid) TO authenticated;
 REVOKE ALL ON FUNCTION api.remove_member(conversation_id uuid, user_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.remove_member(conversation_id uuid, user_id uuid) TO authenticated;
 
+REVOKE ALL ON FUNCTION api.remove_message(conversation_id uuid, seq bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.remove_message(conversation_id uuid, seq bigint) TO authenticated;
+
 REVOKE ALL ON FUNCTION api.replies(conversation_id uuid, reply_to_seq bigint, before_seq bigint, after_seq bigint, max_results integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.replies(conversation_id uuid, reply_to_seq bigint, before_seq bigint, after_seq bigint, max_results integer) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.report(id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.report(id uuid) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.reports(state text, max_results integer, after text) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.reports(state text, max_results integer, after text) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.resolve_report(id uuid, outcome text, comment text) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.resolve_report(id uuid, outcome text, comment text) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.save_compatible_me(patch jsonb, if_version bigint, first_name text, last_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.save_compatible_me(patch jsonb, if_version bigint, first_name text, last_name text) TO authenticated;
@@ -13675,6 +14596,8 @@ GRANT ALL ON FUNCTION api.typing(conversation_id uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.unblock_user(user_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.unblock_user(user_id uuid) TO authenticated;
+REVOKE ALL ON FUNCTION api.unban_user(user_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.unban_user(user_id uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.unschedule_message(id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.unschedule_message(id uuid) TO authenticated;
@@ -13762,6 +14685,9 @@ REVOKE ALL ON FUNCTION app.append_conversation(from_id uuid, into_id uuid, guest
 REVOKE ALL ON FUNCTION app.append_piece(conversation_id uuid, seq bigint, start bigint, content text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.append_piece(conversation_id uuid, seq bigint, start bigint, content text) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.assign_report(id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.assign_report(id uuid) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.attachment_content(kind text, content text, attachment jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.attachment_content(kind text, content text, attachment jsonb) TO authenticated;
 
@@ -13780,6 +14706,10 @@ GRANT ALL ON FUNCTION app.attachments(attachment jsonb) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.blocked_users(user_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.blocked_users(user_id uuid) TO postline_feed;
+REVOKE ALL ON FUNCTION app.ban_user(user_id uuid, until timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.ban_user(user_id uuid, until timestamp with time zone) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.bannable_account(user_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.caller() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.caller() TO authenticated;
@@ -13858,6 +14788,8 @@ REVOKE ALL ON FUNCTION app.check_scheduled() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.check_stream(conversation_id uuid, seq bigint) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.checked_comment(comment text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.checked_email(email text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.checked_name(field text, value text, label text) FROM PUBLIC;
@@ -13871,6 +14803,9 @@ GRANT ALL ON FUNCTION app.claim_pushes(most integer, with_text boolean) TO postl
 
 REVOKE ALL ON FUNCTION app.claim_removals(most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.claim_removals(most integer) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.claim_reports(node uuid, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.claim_reports(node uuid, most integer) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.cluster_identity() FROM PUBLIC;
 
@@ -13907,6 +14842,9 @@ REVOKE ALL ON FUNCTION app.create_media(purpose text, mime_type text, bytes bigi
 GRANT ALL ON FUNCTION app.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer, name text, quota bigint) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.create_presence_rows(users uuid[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.create_report(conversation_id uuid, seq bigint, user_id uuid, reason text, comment text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.create_report(conversation_id uuid, seq bigint, user_id uuid, reason text, comment text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.creates_event(conversation_id uuid) FROM PUBLIC;
 
@@ -13955,6 +14893,8 @@ REVOKE ALL ON FUNCTION app.epoch() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.epoch() TO authenticated;
 GRANT ALL ON FUNCTION app.epoch() TO postline_feed;
 
+REVOKE ALL ON FUNCTION app.erase_reports(user_id uuid) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.erase_user() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.everyone() FROM PUBLIC;
@@ -13963,6 +14903,15 @@ GRANT ALL ON FUNCTION app.everyone() TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.find_messages(query text, only_in uuid, only_by uuid, before_time timestamp with time zone, before_id uuid, max_results integer, duration interval, OUT conversations uuid[], OUT seqs bigint[], OUT positions text[], OUT next text, OUT is_partial boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.find_messages(query text, only_in uuid, only_by uuid, before_time timestamp with time zone, before_id uuid, max_results integer, duration interval, OUT conversations uuid[], OUT seqs bigint[], OUT positions text[], OUT next text, OUT is_partial boolean) TO authenticated;
+REVOKE ALL ON FUNCTION app.evidence_of_message(message public.messages) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.filter_action(scope text, value text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.filtered(scope text, field text, value text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.filtered_profile(former public.user_profiles, profile public.user_profiles) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.filtered_words(value text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.finish_abandoned_stream() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.finish_abandoned_stream() TO postline_feed;
@@ -14054,6 +15003,8 @@ GRANT ALL ON FUNCTION app.is_member(conversation_id uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.is_merging() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.is_moderator() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.is_name_word(word text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.is_optional_string(value jsonb) FROM PUBLIC;
@@ -14121,6 +15072,8 @@ GRANT ALL ON FUNCTION app.lock_membership(conversation_id uuid) TO authenticated
 REVOKE ALL ON FUNCTION app.locked_caller(if_version bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.locked_caller(if_version bigint) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.locked_report(id uuid) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.log_end(written pg_lsn) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.log_end(written pg_lsn) TO postline_feed;
 
@@ -14138,6 +15091,7 @@ REVOKE ALL ON FUNCTION app.make_login(login name, password text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.mark_blocked(one uuid, other uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.max_blocks() FROM PUBLIC;
+REVOKE ALL ON FUNCTION app.masked(scope text, value text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.max_conversations() FROM PUBLIC;
 
@@ -14151,6 +15105,8 @@ REVOKE ALL ON FUNCTION app.max_message_characters() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.max_message_characters() TO authenticated;
 
 REVOKE ALL ON FUNCTION app.max_own_conversations() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.max_reports() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.max_scheduled() FROM PUBLIC;
 
@@ -14187,6 +15143,8 @@ REVOKE ALL ON FUNCTION app.merge_blocks(guest uuid, account uuid) FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.merge_media(guest uuid, account uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.merge_profiles(guest uuid, account uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.merge_reports(guest uuid, account uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.merge_scheduled(guest uuid, account uuid) FROM PUBLIC;
 
@@ -14231,6 +15189,13 @@ REVOKE ALL ON FUNCTION app.message_words(conversation_id uuid, created_at timest
 GRANT ALL ON FUNCTION app.message_words(conversation_id uuid, created_at timestamp with time zone, content text) TO authenticated;
 GRANT ALL ON FUNCTION app.message_words(conversation_id uuid, created_at timestamp with time zone, content text) TO service_role;
 GRANT ALL ON FUNCTION app.message_words(conversation_id uuid, created_at timestamp with time zone, content text) TO postline_sender;
+REVOKE ALL ON FUNCTION app.moderated_report(id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.moderated_report(id uuid) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.moderated_reports(state text, max_results integer, after text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.moderated_reports(state text, max_results integer, after text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.moderator() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.move_batch(conversation_id uuid, guest_id uuid, most integer) FROM PUBLIC;
 
@@ -14357,6 +15322,9 @@ REVOKE ALL ON FUNCTION app.provider_metadata(provider text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.prune_mails() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.prune_reports(retention_days integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.prune_reports(retention_days integer) TO postline_feed;
+
 REVOKE ALL ON FUNCTION app.prune_sessions() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.punycode_decoded(encoded text) FROM PUBLIC;
@@ -14400,6 +15368,8 @@ GRANT ALL ON FUNCTION app.record_ended_transactions(base pg_snapshot, INOUT star
 
 REVOKE ALL ON FUNCTION app.record_mentions(message public.messages) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.record_moderation(action text, user_id uuid, detail jsonb) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.record_mute_change() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.record_private_change() FROM PUBLIC;
@@ -14411,6 +15381,9 @@ REVOKE ALL ON FUNCTION app.record_read() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.record_removal() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.record_report_results(ids uuid[], retries double precision[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.record_report_results(ids uuid[], retries double precision[]) TO postline_feed;
+
 REVOKE ALL ON FUNCTION app.record_schema_version(signature text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.record_stored_media(id uuid) FROM PUBLIC;
@@ -14421,6 +15394,7 @@ REVOKE ALL ON FUNCTION app.record_username() FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.refuse_attachment(field text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.refuse_blocked() FROM PUBLIC;
+REVOKE ALL ON FUNCTION app.refuse_banned(account auth.users) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.refuse_client_id() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.refuse_client_id() TO authenticated;
@@ -14462,6 +15436,8 @@ GRANT ALL ON FUNCTION app.refuse_username() TO authenticated;
 
 REVOKE ALL ON FUNCTION app.refuse_without_attachment(kind text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.refuse_word(field text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.register_device(platform text, token text, environment text, locale text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.register_device(platform text, token text, environment text, locale text) TO authenticated;
 
@@ -14473,6 +15449,9 @@ REVOKE ALL ON FUNCTION app.releases_usernames(profile public.user_profiles) FROM
 REVOKE ALL ON FUNCTION app.remove_all_members(conversation_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.remove_mentions(message public.messages) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.remove_message(conversation_id uuid, seq bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.remove_message(conversation_id uuid, seq bigint) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.remove_reactions(conversation_id uuid, seq bigint) FROM PUBLIC;
 
@@ -14504,14 +15483,26 @@ REVOKE ALL ON FUNCTION app.reply_of(conversation_id uuid, seq bigint) FROM PUBLI
 REVOKE ALL ON FUNCTION app.report_acknowledged(users uuid[], epochs text[], cursors pg_snapshot[], devices integer[], conversations uuid[], OUT moved integer, OUT large uuid[], OUT unsettled integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.report_acknowledged(users uuid[], epochs text[], cursors pg_snapshot[], devices integer[], conversations uuid[], OUT moved integer, OUT large uuid[], OUT unsettled integer[]) TO postline_feed;
 
+REVOKE ALL ON FUNCTION app.report_counts(OUT pending bigint, OUT oldest_seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.report_counts(OUT pending bigint, OUT oldest_seconds double precision) TO postline_feed;
+
 REVOKE ALL ON FUNCTION app.report_delivered(conversations uuid[], users uuid[], seqs bigint[], OUT moved integer, OUT large uuid[], OUT unsettled integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.report_delivered(conversations uuid[], users uuid[], seqs bigint[], OUT moved integer, OUT large uuid[], OUT unsettled integer[]) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.report_object(report app.reports) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.report_page(state text, max_results integer, after text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.report_presence(node uuid, lease_seconds integer, arrived uuid[], gone uuid[], is_whole boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.report_presence(node uuid, lease_seconds integer, arrived uuid[], gone uuid[], is_whole boolean) TO postline_feed;
 
+REVOKE ALL ON FUNCTION app.report_with_evidence(report app.reports) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.resign(name text, holder uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.resign(name text, holder uuid) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.resolve_report(id uuid, outcome text, comment text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.resolve_report(id uuid, outcome text, comment text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.revoke_other_credentials(user_id uuid) FROM PUBLIC;
 
@@ -14697,6 +15688,9 @@ REVOKE ALL ON FUNCTION app.tombstoned(profile public.user_profiles) FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.touch_conversation(conversation_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.transfer_membership(conversation_id uuid, guest uuid, account uuid, counted_from bigint, most integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.unban_user(user_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.unban_user(user_id uuid) TO authenticated;
 
 GRANT SELECT ON TABLE public.message_mentions TO service_role;
 GRANT SELECT ON TABLE public.message_mentions TO authenticated;

@@ -59,7 +59,8 @@ extension SettingsUnderTest {
             push: try? settings.push.settings(),
             mail: try? settings.mail.settings(accounts: settings.accountProvider),
             media: try? settings.media.settings(jwtSecret: settings.jwtSecret),
-            appleKeys: settings.apple.clients.isEmpty ? nil : try? settings.apple.source())
+            appleKeys: settings.apple.clients.isEmpty ? nil : try? settings.apple.source(),
+            reports: try? settings.safety.webhook())
     }
 }
 
@@ -70,6 +71,7 @@ extension Settings {
         _ = try mail.settings(accounts: accountProvider)
         _ = try media.settings(jwtSecret: jwtSecret)
         _ = try apple.source()
+        _ = try safety.webhook()
     }
 
     /// The reason why a node would not start with these settings, or nil.

@@ -32,6 +32,9 @@ struct Node: Sendable {
     /// The sender of mails, or nil if none is configured.
     private let mailer: Mailer?
 
+    /// The service that tells a webhook of new reports, or nil if none is configured.
+    private let reportNotifier: ReportNotifier?
+
     /// The certificate's reloader, or nil without TLS.
     private let renewal: CertificateRenewal?
 
@@ -94,6 +97,7 @@ struct Node: Sendable {
         configuration.standbyDatabaseURL = settings.replicaDatabaseURL
         configuration.pushPlatforms = push?.platforms ?? []
         configuration.media = media?.store
+        configuration.reportRetentionDays = settings.safety.retentionDays
         if mail != nil {
             configuration.mail = MailPolicy(
                 signInNeedsConfirmedEmail: settings.mail.signInNeedsConfirmedEmail)
@@ -104,6 +108,9 @@ struct Node: Sendable {
             Mailer(
                 $0, queue: MailQueue(database: service.database), logger: logger, metrics: Self.registry,
                 written: mailWritten)
+        }
+        reportNotifier = try settings.safety.webhook().map { [service, logger] in
+            ReportNotifier($0, database: service.database, logger: logger)
         }
         pusher = push.map { [databaseURL, logger] in
             Pusher(
@@ -208,7 +215,7 @@ struct Node: Sendable {
         let services: [any Service] =
             [service, Servers(settings: settings, lines: server, gateway: gateway), stage]
             + (renewal.map { [$0] } ?? []) + (pusher.map { [$0] } ?? [])
-            + (mailer.map { [$0] } ?? [])
+            + (mailer.map { [$0] } ?? []) + (reportNotifier.map { [$0] } ?? [])
         // At debug level the group would log the services themselves with all their properties.
         var grouping = logger
         grouping.logLevel = max(logger.logLevel, .info)

@@ -44,6 +44,7 @@ extension ProtocolError {
         "PL005": .tokenExpired, "PL006": .sessionRevoked, "PL007": .forbidden, "PL008": .notFound,
         "PL009": .usernameTaken, "PL010": .emailTaken, "PL011": .versionConflict, "PL012": .clientIDReused,
         "PL013": .usernameCooldown, "PL014": .rateLimited, "PL015": .unavailable,
+        "PL016": .accountSuspended, "PL017": .contentRefused,
     ]
 
     private static func members(of detail: String?) -> [JSONObject.Member] {

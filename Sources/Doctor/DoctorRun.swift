@@ -39,6 +39,7 @@ package struct DoctorRun: Sendable {
         await PushCheck(settings: settings.push).examine(report)
         await MailCheck(settings: settings.mail).examine(report)
         await MediaCheck(settings: settings.media).examine(report)
+        await ReportCheck(webhook: settings.reports).examine(report)
         await AppleCheck(keys: settings.appleKeys).examine(report)
         guard let url = settings.databaseURL, !url.isEmpty else { return }
         let reactor = Reactor(name: "doctor")

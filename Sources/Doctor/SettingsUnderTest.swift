@@ -27,6 +27,7 @@ package struct SettingsUnderTest: Sendable {
     let mail: MailSettings?
     let media: MediaSettings?
     let appleKeys: (any KeySetSource)?
+    let reports: ReportWebhookSettings?
 
     /// Creates the settings. Each value is as a node would use it.
     ///
@@ -42,13 +43,15 @@ package struct SettingsUnderTest: Sendable {
     ///   - mail: the mail settings, or nil if no mail is sent.
     ///   - media: the media settings, or nil if pictures are off.
     ///   - appleKeys: Apple's keys, or nil if Sign in with Apple is off.
+    ///   - reports: the webhook of new reports, or nil if none is set.
     package init(
         flaw: String?, jwtSecret: String?, jwtIssuer: String, accountProvider: AccountProvider,
         unknownVariables: [(name: String, nearest: String?)], host: String, port: Int,
         certificate: (file: String, expiry: Result<Int, any Error>)?, expectsProxyHeader: Bool, httpHost: String,
         httpPort: Int?, operationsHost: String, operationsPort: Int?, databaseURL: String?,
         listenDatabaseURL: String?, replicaDatabaseURL: String?, adminDatabaseURL: String?, poolSize: Int,
-        push: PushSettings?, mail: MailSettings?, media: MediaSettings?, appleKeys: (any KeySetSource)?
+        push: PushSettings?, mail: MailSettings?, media: MediaSettings?, appleKeys: (any KeySetSource)?,
+        reports: ReportWebhookSettings?
     ) {
         self.flaw = flaw
         self.jwtSecret = jwtSecret
@@ -72,5 +75,6 @@ package struct SettingsUnderTest: Sendable {
         self.mail = mail
         self.media = media
         self.appleKeys = appleKeys
+        self.reports = reports
     }
 }

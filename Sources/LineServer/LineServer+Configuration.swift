@@ -78,6 +78,9 @@ extension LineServer {
         /// The features that version 1 of the protocol gained later.
         package var features = ServerInfo.features
 
+        /// The operator's address for users, an `https:` or `mailto:` URL, or nil.
+        package var contact: String?
+
         package init() {}
     }
 }
@@ -87,7 +90,7 @@ extension LineServer.Configuration {
     package var info: ServerInfo {
         ServerInfo(
             version: self.version, maxLineBytes: self.maxLineBytes, maxInFlight: self.maxInFlight,
-            pingSeconds: Int(pingInterval.components.seconds), features: features)
+            pingSeconds: Int(pingInterval.components.seconds), features: features, contact: contact)
     }
 
     /// The maximum storage in bytes for input that is read and not executed, before reading stops. It exceeds the

@@ -58,6 +58,7 @@ package final class MessagingService: Service, SessionFactory {
 
     /// The standby's connection pool, or nil if no standby is configured.
     private let standbyPool: Pool?
+    private let reportWorker: ReportWorker
     let endedSessionGrace: Duration
 
     package struct Configuration: Sendable {
@@ -92,6 +93,9 @@ package final class MessagingService: Service, SessionFactory {
 
         /// The store of pictures, or nil if media is not configured.
         package var media: (any MediaStore)?
+
+        /// The days after which a closed report loses its evidence.
+        package var reportRetentionDays = 90
 
         /// Nil if Sign in with Apple is not configured.
         package var apple: AppleSignIn?
@@ -212,6 +216,8 @@ package final class MessagingService: Service, SessionFactory {
         }
         pushPlatforms = configuration.pushPlatforms
         media = configuration.media
+        reportWorker = ReportWorker(
+            database: database, logger: logger, retentionDays: configuration.reportRetentionDays, metrics: metrics)
         info = configuration.info
         endedSessionGrace = configuration.endedSessionGrace
         self.logger = logger
@@ -239,6 +245,7 @@ package final class MessagingService: Service, SessionFactory {
                         feed.changed()
                     }
                     group.addTask { await mover.run() }
+                    group.addTask { await self.reportWorker.run() }
                     for work in DueWorker.Work.allCases {
                         let worker = DueWorker(database: self.database, logger: self.logger, work: work) {
                             [feed = self.feed] in feed.changed()

@@ -15,6 +15,8 @@ package enum ErrorCode: String, CaseIterable, Sendable {
     case sessionRevoked = "session_revoked"
     case forbidden
     case emailUnconfirmed = "email_unconfirmed"
+    case accountSuspended = "account_suspended"
+    case contentRefused = "content_refused"
     case notFound = "not_found"
     case usernameTaken = "username_taken"
     case emailTaken = "email_taken"
@@ -35,7 +37,7 @@ package enum ErrorCode: String, CaseIterable, Sendable {
         case .invalidParams: -32602
         case .internalError: -32603
         case .unauthenticated, .invalidCredentials, .invalidToken, .tokenExpired, .sessionRevoked: 401
-        case .forbidden, .emailUnconfirmed: 403
+        case .forbidden, .emailUnconfirmed, .accountSuspended, .contentRefused: 403
         case .notFound: 404
         case .usernameTaken, .emailTaken, .versionConflict, .clientIDReused: 409
         case .lineTooLong: 413
@@ -61,7 +63,8 @@ package enum ErrorCode: String, CaseIterable, Sendable {
         case .usernameCooldown, .rateLimited, .unavailable, .timeout: true
         case .parseError, .invalidUTF8, .invalidRequest, .unknownMethod, .invalidParams, .internalError,
             .unauthenticated, .invalidCredentials, .invalidToken, .tokenExpired, .sessionRevoked, .forbidden,
-            .emailUnconfirmed, .notFound, .usernameTaken, .emailTaken, .versionConflict, .clientIDReused, .lineTooLong:
+            .emailUnconfirmed, .accountSuspended, .contentRefused, .notFound, .usernameTaken, .emailTaken,
+            .versionConflict, .clientIDReused, .lineTooLong:
             false
         }
     }

@@ -8,16 +8,20 @@ package struct ServerInfo: Sendable {
     /// The features beyond the first version 1 of the protocol.
     package let features: [String]
 
+    /// The operator's address for users, an `https:` or `mailto:` URL, or nil.
+    package let contact: String?
+
     /// The features that need no setting.
     package static let features = [
         "presence", "typing", "mute", "replies", "mentions", "pins", "data", "settings", "reactions",
-        "delivered", "scheduled", "attachments", "streaming", "blocks", "search",
+        "delivered", "scheduled", "attachments", "streaming", "blocks", "search", "reports",
     ]
 
     package init(
         version: String, maxLineBytes: Int, maxInFlight: Int, pingSeconds: Int,
-        features: [String] = ServerInfo.features
+        features: [String] = ServerInfo.features, contact: String? = nil
     ) {
+        self.contact = contact
         self.features = features
         self.version = version
         self.maxLineBytes = maxLineBytes
@@ -34,6 +38,7 @@ package struct ServerInfo: Sendable {
             "max_in_flight": .integer(maxInFlight),
             "ping_seconds": .integer(pingSeconds),
             "features": .array(features.map { .string($0) }),
+            "contact": contact.map { .string($0) } ?? .null,
         ]
     }
 }

@@ -178,8 +178,13 @@ struct DeclarationTests {
             return JSONObject.Member(name: parameter.name, value: value)
         }
         if let alternatives = operation.alternatives, alternatives.isRequired {
-            members.append(.init(name: alternatives.first, value: .array([.string(id)])))
+            let isOne = operation.parameters.contains { $0.name == alternatives.first && $0.isUUID }
+            members.append(.init(name: alternatives.first, value: isOne ? .string(id) : .array([.string(id)])))
         }
         return members
     }
+}
+
+extension Messaging.Parameter {
+    fileprivate var isUUID: Bool { if case .uuid = type { true } else { false } }
 }

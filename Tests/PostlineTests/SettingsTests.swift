@@ -16,7 +16,7 @@ struct SettingsTests {
         "slow_consumer_seconds", "statement_timeout_seconds", "lock_timeout_seconds", "operations_port", "http_port",
         "media_max_bytes", "media_file_max_bytes", "media_bytes_per_user", "media_min_free_bytes", "mails_per_hour",
         "mail_requests_per_hour",
-        "media_bytes_per_day", "guest_media_bytes_per_day",
+        "media_bytes_per_day", "guest_media_bytes_per_day", "report_retention_days",
     ]
 
     /// The settings with a choice of words.
@@ -35,7 +35,8 @@ struct SettingsTests {
         "media_s3_authorities_file",
         "mail_from", "mail_smtp_url", "mail_smtp_user", "mail_smtp_password", "mail_webhook_url",
         "mail_webhook_secret", "mail_dir", "mail_link_url", "mail_texts_file", "mail_authorities_file",
-        "apple_client_ids", "apple_keys_url", "apple_keys_file",
+        "apple_client_ids", "apple_keys_url", "apple_keys_file", "report_webhook_url", "report_webhook_secret",
+        "report_authorities_file",
     ]
 
     static let connectionStrings = [
@@ -140,12 +141,24 @@ struct SettingsTests {
         }
     }
 
+    @Test("row 52: an invalid contact is named with an example")
+    func contact() throws {
+        for value in ["http://a.example", "support@example.com", "mailto:", "mailto:support", "https://", "tel:+1"] {
+            #expect(
+                try Self.refusal("contact_url", value)?.hasPrefix("--contact-url must be an https: or mailto:") == true,
+                "\(value)")
+        }
+        for value in ["", "https://example.com/help", "mailto:support@example.com?subject=Chat"] {
+            #expect(try Self.refusal("contact_url", value) == nil, "\(value)")
+        }
+    }
+
     @Test("each setting is tried with invalid values")
     func complete() {
         let tried =
             Self.integers + Self.choices + Self.texts + Self.connectionStrings
             + ["host", "operations_host", "http_host", "jwt_issuer", "jwt_audience"]
-            + ["http_origins", "http_trusted_proxies", "operations_names"]
+            + ["http_origins", "http_trusted_proxies", "operations_names", "contact_url"]
         #expect(Set(tried) == Set(Setting.all.map(\.key)))
     }
 

@@ -65,6 +65,7 @@ export interface Me {
   username_changed_at: string | null
   username_change_count: number
   username_change_allowed_at: string | null
+  is_moderator: boolean
 }
 
 /** A conversation as seen by a member. */
@@ -271,6 +272,53 @@ export interface ScheduledMessage {
   } | null
 }
 
+/** A report of a message or a user, for moderators. reports.get adds its evidence. */
+export interface Report {
+  id: string
+  state: 'open' | 'in_review' | 'closed'
+  reason: 'spam' | 'abuse' | 'sexual' | 'violence' | 'illegal' | 'other'
+  comment: string | null
+  reporter_id: string
+  reported_id: string
+  reporter: {
+    id: string
+    username: string | null
+    full_name: string | null
+    avatar_type: 'built_in' | 'custom' | null
+    avatar_id: string | null
+    avatar_url: string | null
+    version: number
+  }
+  reported: {
+    id: string
+    username: string | null
+    full_name: string | null
+    avatar_type: 'built_in' | 'custom' | null
+    avatar_id: string | null
+    avatar_url: string | null
+    version: number
+  }
+  conversation_id: string | null
+  seq: number | null
+  moderator_id: string | null
+  outcome: 'dismissed' | 'removed' | 'warned' | 'banned' | null
+  resolution: string | null
+  age_seconds: number
+  created_at: string
+  closed_at: string | null
+  /** What was reported, as it was then. Null once the retention time is over. */
+  evidence?: {
+    /** The Message, or null for a report of a user. */
+    message: Record<string, any> | null
+    /** The ten Messages before it. */
+    before: (Record<string, any>)[]
+    /** The Profile of the reported user. */
+    reported: Record<string, any>
+    /** The Profile of the reporter, unless it is deleted. */
+    reporter?: Record<string, any>
+  } | null
+}
+
 /** The online state of a user, and the time last seen. */
 export interface Presence {
   user_id: string
@@ -339,7 +387,7 @@ export interface Error {
   message: string
   data: {
     /** The stable name for switch statements. */
-    code: 'parse_error' | 'invalid_utf8' | 'invalid_request' | 'unknown_method' | 'invalid_params' | 'internal_error' | 'unauthenticated' | 'invalid_credentials' | 'invalid_token' | 'token_expired' | 'session_revoked' | 'forbidden' | 'email_unconfirmed' | 'not_found' | 'username_taken' | 'email_taken' | 'version_conflict' | 'client_id_reused' | 'line_too_long' | 'username_cooldown' | 'rate_limited' | 'unavailable' | 'timeout'
+    code: 'parse_error' | 'invalid_utf8' | 'invalid_request' | 'unknown_method' | 'invalid_params' | 'internal_error' | 'unauthenticated' | 'invalid_credentials' | 'invalid_token' | 'token_expired' | 'session_revoked' | 'forbidden' | 'email_unconfirmed' | 'account_suspended' | 'content_refused' | 'not_found' | 'username_taken' | 'email_taken' | 'version_conflict' | 'client_id_reused' | 'line_too_long' | 'username_cooldown' | 'rate_limited' | 'unavailable' | 'timeout'
     /** True if the same request may succeed later. */
     retryable: boolean
     /** The path of the invalid param. */
@@ -379,6 +427,8 @@ export type ErrorCode =
   | 'session_revoked'
   | 'forbidden'
   | 'email_unconfirmed'
+  | 'account_suspended'
+  | 'content_refused'
   | 'not_found'
   | 'username_taken'
   | 'email_taken'
@@ -1045,6 +1095,66 @@ export interface MethodParams {
   /** Lists the users whom the caller blocks. */
   'users.blocked': {
   }
+  /** Reports a message or a user to the moderators. While the caller has an open report of the same, returns that. */
+  'reports.create': {
+    /** The message's conversation. */
+    conversation_id?: string | null
+    /** The message. */
+    seq?: number | null
+    /** The user, instead of a message. */
+    user_id?: string | null
+    /** The reason. */
+    reason: 'spam' | 'abuse' | 'sexual' | 'violence' | 'illegal' | 'other'
+    /** What the moderators should know. */
+    comment?: string | null
+  }
+  /** Lists reports that are not closed, the oldest first, or those of one state. For moderators. */
+  'reports.list': {
+    /** Lists those of this state; closed ones the newest first. */
+    state?: 'open' | 'in_review' | 'closed' | null
+    /** The most results. */
+    limit?: number | null
+    /** The "next" of the previous page. */
+    after?: string | null
+  }
+  /** Returns a report with its evidence. For moderators. */
+  'reports.get': {
+    /** The report. */
+    id: string
+  }
+  /** Takes a report into the caller's review. For moderators. */
+  'reports.assign': {
+    /** The report. */
+    id: string
+  }
+  /** Closes a report, and records the outcome. For moderators. */
+  'reports.resolve': {
+    /** The report. */
+    id: string
+    /** What was done. It is recorded only: moderation.* does it. */
+    outcome: 'dismissed' | 'removed' | 'warned' | 'banned'
+    /** A note for other moderators. */
+    comment?: string | null
+  }
+  /** Deletes the content of any message, as its sender can. For moderators. */
+  'moderation.remove_message': {
+    /** The conversation. */
+    conversation_id: string
+    /** The message. */
+    seq: number
+  }
+  /** Keeps a user out until a time, or for good, and ends its sessions. For moderators. */
+  'moderation.ban_user': {
+    /** The user. */
+    user_id: string
+    /** The end of the ban; null: for good. */
+    until?: string | null
+  }
+  /** Lifts a moderator's ban. The user signs in anew. For moderators. */
+  'moderation.unban_user': {
+    /** The user. */
+    user_id: string
+  }
   /** Returns all that the user may see, or the changes since a cursor, and starts the pushes. */
   'sync.open': {
     /** The last cursor that the client has seen. */
@@ -1074,6 +1184,7 @@ export interface MethodResults {
     max_in_flight: number
     ping_seconds: number
     features: string[]
+    contact: string | null
     time: string
   }
   'session.authenticate': {
@@ -1241,6 +1352,32 @@ export interface MethodResults {
   'users.blocked': {
     /** The users whom the caller blocks, the first one first. */
     user_ids: string[]
+  }
+  'reports.create': {
+    id: string
+  }
+  'reports.list': {
+    reports: Report[]
+    next: string | null
+  }
+  'reports.get': Report
+  'reports.assign': Report
+  'reports.resolve': Report
+  'moderation.remove_message': {
+    conversation_id: string
+    seq: number
+    version: number
+    deleted_at: string
+  }
+  'moderation.ban_user': {
+    user_id: string
+    is_banned: boolean
+    banned_until: string | null
+  }
+  'moderation.unban_user': {
+    user_id: string
+    is_banned: boolean
+    banned_until: string | null
   }
   'sync.open': Changes
   'sync.ack': {

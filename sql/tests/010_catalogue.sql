@@ -75,7 +75,9 @@ $$, array['app.move_message', 'app.create_media', 'app.epoch', 'app.set_member_r
     'app.presence_visible_users', 'app.shared_presence', 'app.complete_attachment', 'app.is_first_sent',
     'app.set_conversation_data', 'app.set_pin', 'app.seen_reactions', 'app.set_reaction',
     'app.rare_changes_since', 'app.start_stream', 'app.append_piece', 'app.finish_own_stream', 'app.has_streams',
-    'app.seen_pieces', 'app.streamed_since', 'app.without_blocked', 'app.find_messages'],
+    'app.seen_pieces', 'app.streamed_since', 'app.without_blocked', 'app.find_messages',
+    'app.create_report', 'app.moderated_reports', 'app.moderated_report', 'app.assign_report', 'app.resolve_report',
+    'app.remove_message', 'app.ban_user', 'app.unban_user'],
     'a user may call only the listed functions that run with their owner''s rights');
 
 select is_empty($$

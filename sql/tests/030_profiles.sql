@@ -109,7 +109,8 @@ select is(tests.as('alice', 'api.me() ->> ''email'''), 'tap.alice@example.org', 
 select is((select string_agg(key, ',') from json_object_keys(tests.as('alice', 'api.me()')::json) key),
     'id,username,full_name,bio,avatar_type,avatar_id,avatar_url,website,location,language_code,is_verified,is_guest,'
     'is_deleted,attributes,version,created_at,updated_at,email,phone_number,phone_verified,date_of_birth,'
-    'preferred_unit_system,preferences,physical,username_changed_at,username_change_count,username_change_allowed_at',
+    'preferred_unit_system,preferences,physical,username_changed_at,username_change_count,username_change_allowed_at,'
+    'is_moderator',
     'Me has every member, in the order of the protocol');
 select set_eq($$
     select key from json_object_keys(tests.as('alice', 'api.me()')::json) key

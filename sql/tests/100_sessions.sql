@@ -151,7 +151,7 @@ select is(cardinality(tests.account('(select session_ids from accounts.ended_ses
     2, 'nodes see the sessions that the ban has ended');
 select matches(tests.account(format('(select generation from accounts.open_session(gen_random_uuid(), %L, ''new''))',
         tests.id('carol'))),
-    '^PL003 ', 'a banned user cannot open a session');
+    '^PL016 ', 'a banned user cannot open a session');
 update auth.users set banned_until = null where id = tests.id('carol');
 select is(tests.account(format('(select generation from accounts.open_session(gen_random_uuid(), %L, ''new''))',
         tests.id('carol'))),

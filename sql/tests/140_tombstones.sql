@@ -33,7 +33,7 @@ select is(tests.as('bob', format('api.profiles(array[%L]::uuid[]) -> ''profiles'
 select results_eq($$select to_jsonb(s) - 'id' from public.user_private s where id = tests.id('alice')$$,
     $$values ('{"email":null,"phone_number":null,"phone_verified":false,"date_of_birth":null,
       "preferred_unit_system":"metric","preferences":{},"biological_sex":null,"height_cm":null,
-      "username_changed_at":null,"username_change_count":0}'::jsonb)$$, 'private data is erased');
+      "username_changed_at":null,"username_change_count":0,"is_moderator":false}'::jsonb)$$, 'private data is erased');
 select results_eq($$
     select email::text, phone, encrypted_password::text, raw_user_meta_data, deleted_at is not null
       from auth.users where id = tests.id('alice')

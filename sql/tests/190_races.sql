@@ -365,7 +365,7 @@ select is(tests.race('postline_accounts',
 select admin.enable('me', 'tap_frank');
 select is(tests.race('none', 'select admin.disable(''me'', ''tap_frank'', null, null) ->> ''ended_sessions''',
         'postline_accounts', 'select generation from accounts.open_session(gen_random_uuid(), {frank}, null)'),
-    '0 waits PL003', 'a sign-in after disable is rejected');
+    '0 waits PL016', 'a sign-in after disable is rejected');
 
 -- Another program's transaction delays its own user only.
 create function tests.call_beside(statement text, call text) returns text language plpgsql as $$

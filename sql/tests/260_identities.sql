@@ -114,7 +114,7 @@ $$, $$ values (true, null, '2000-02-29') $$, 'the account gets the guest''s date
 
 -- Disabled and deleted accounts.
 update auth.users set banned_until = now() + interval '1 hour' where id = tests.id('first');
-select is(tests.enter('s1', null, 't13'), 'PL003', 'rejects a sign-in to a disabled account');
+select is(tests.enter('s1', null, 't13'), 'PL016', 'rejects a sign-in to a disabled account');
 update auth.users set banned_until = null where id = tests.id('first');
 select is(tests.field_of('postline_accounts', format('select accounts.delete_user(%L, null)', tests.id('first'))),
     'PL001 identity_token', 'a deletion requires an identity token');

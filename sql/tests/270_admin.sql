@@ -75,6 +75,7 @@ select is(admin.users('tap_bob', 1, true) -> 'users' -> 0 ->> 'email', 'tap.bob@
     'shows a full address on request');
 select is((admin.users('tap_bob', 1, false) -> 'users' -> 0)::jsonb - array['id', 'created_at'],
     '{"username":"tap_bob","full_name":"Tap Bob","email":"t…@example.org","email_confirmed_at":null,"is_guest":false,
+      "is_moderator":false,
       "last_sign_in_at":null,"disabled_until":null,"is_deleted":false,"deleted_at":null,"sessions":0,"devices":0,
       "conversations":2}', 'a user object has the listed fields');
 select tests.make_user('ghost', true);
@@ -115,7 +116,7 @@ select is(tests.last_order(), format('me t disable bob {"until": "%s", "reason":
     app.utc(now() + interval '7 days')), 'the audit log has the duration and reason');
 select matches(tests.account(format('(select generation from accounts.open_session(gen_random_uuid(), %L, %L))',
     tests.id('bob'), (select encrypted_password from auth.users where id = tests.id('bob')))),
-    '^PL00[34] |^$', 'a disabled user cannot sign in');
+    '^PL016 This account is suspended until ', 'a disabled user cannot sign in');
 select is((select count(*) from app.sessions where user_id = tests.id('bob') and revoked_at is null), 0::bigint,
     'a disabled user has no sessions');
 select is(admin.disable('me', 'tap_bob', null, null) -> 'user' ->> 'disabled_until', '9999-12-31T00:00:00.000000Z',

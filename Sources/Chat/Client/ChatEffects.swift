@@ -34,7 +34,7 @@ struct ChatEffects {
             case .discard(let changes): for change in changes { try await client.discardChange(change) }
             case .file(.send(let path, let text, let id, let details)):
                 try await send(OutgoingAttachment(contentsOf: try Self.file(path)), text, in: id, details)
-            case .search, .openDirect, .loadOlder, .loadReplies, .group, .schedule, .file, .fetchCatalogue, .account,
+            case .search, .openDirect, .loadOlder, .loadReplies, .group, .schedule, .report, .file, .fetchCatalogue, .account,
                 .quit:
                 return false
             }
@@ -63,6 +63,7 @@ struct ChatEffects {
             case .loadReplies(let message): report(.replies(message, try await replies(to: message)))
             case .group(let action): try await perform(action)
             case .schedule(let action): try await perform(action)
+            case .report(let action): try await perform(action)
             case .file(let action): try await perform(action)
             case .fetchCatalogue:
                 // If it fails, avatars only have other colours.
@@ -137,6 +138,16 @@ struct ChatEffects {
             try await client.unschedule(messages[number - 1])
             report(.done("It will not be sent: \(messages[number - 1].content)"))
         }
+    }
+
+    private func perform(_ action: ReportAction) async throws {
+        switch action {
+        case .message(let message, let reason, let comment):
+            try await client.report(message, reason: reason, comment: comment)
+        case .user(let who, let reason, let comment):
+            for id in try await ids(of: [who]) { try await client.report(userID: id, reason: reason, comment: comment) }
+        }
+        report(.done("Reported. The moderators will look at it, and nobody else is told."))
     }
 
     private func perform(_ action: FileAction) async throws {

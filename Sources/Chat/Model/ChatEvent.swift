@@ -60,6 +60,7 @@ enum ChatEffect: Sendable, Equatable {
     case loadReplies(Message)
     case group(GroupAction)
     case schedule(ScheduleAction)
+    case report(ReportAction)
     case file(FileAction)
     case fetchCatalogue
     case account(AccountAction)

@@ -48,6 +48,9 @@ extension ChatModel {
             return [.effect(.schedule(.add(open.id, content: text, at: time, details: details)))]
         case .scheduled: return inOpen { .schedule(.list($0)) }
         case .unschedule(let number): return inOpen { .schedule(.remove($0, number: number)) }
+        case .report(let seq, let reason, let comment): return report(seq, reason, comment)
+        case .reportUser(let name, let reason, let comment):
+            return reported(reason) { .user(who(name), $0, comment: comment) }
         case .archive(let isArchived):
             guard let openID else { return [.notice(.failed(Self.noneIsOpen))] }
             return [.effect(.archive(conversationID: openID, isArchived: isArchived))]
@@ -297,7 +300,7 @@ extension ChatModel {
         return person.id
     }
 
-    private func who(_ name: String) -> GroupAction.Who {
+    func who(_ name: String) -> GroupAction.Who {
         let called = shown.users.values.filter { $0.isCalled(name) }
         return called.count == 1 ? .known(id: called[0].id) : .named(name)
     }

@@ -86,6 +86,25 @@ extension ChatModel {
         }
     }
 
+    /// Reports a message. Without a number it is the last one of another user.
+    func report(_ seq: Int?, _ reason: String, _ comment: String?) -> [ChatOutput] {
+        do {
+            let message = try message(seq) { !$0.isMine }
+            return reported(reason) { .message(message, $0, comment: comment) }
+        } catch {
+            return [.notice(.failed(error.sentence))]
+        }
+    }
+
+    /// Reports for one of the reasons, which must be spelled right.
+    func reported(_ reason: String, _ action: (ReportReason) -> ReportAction) -> [ChatOutput] {
+        guard ReportReason.all.contains(ReportReason(rawValue: reason)) else {
+            let reasons = ReportReason.all.map(\.rawValue).joined(separator: ", ")
+            return [.notice(.failed("“\(reason)” is no reason of a report. The reasons are \(reasons)."))]
+        }
+        return [.effect(.report(action(ReportReason(rawValue: reason))))]
+    }
+
     /// The pinned messages. Those that are not loaded are only named.
     var pins: [ChatOutput] {
         guard let open else { return [.notice(.failed(Self.noneIsOpen))] }

@@ -57,6 +57,7 @@ enum Help {
                 "/pin": "pin the last message for all; /pin #12 another",
                 "/unpin": "unpin the last pinned message; /unpin #12 another",
                 "/pins": "show the pinned messages",
+                "/report [#12] REASON": "spam, abuse, sexual, violence, illegal or other",
                 "/image FILE": "send a picture",
                 "/file PATH [TEXT]": "send any file; a path with blanks is in quotes",
                 "/save PATH": "save the last files there; /save #12 PATH others",

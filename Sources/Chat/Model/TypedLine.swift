@@ -45,6 +45,9 @@ enum TypedLine: Sendable, Equatable {
     /// Shows the scheduled messages of the open conversation with their numbers.
     case scheduled
     case unschedule(Int)
+    /// Reports a message; a nil number means the last message of another user.
+    case report(seq: Int?, String, comment: String?)
+    case reportUser(String, String, comment: String?)
     case archive(Bool)
     case group(title: String, with: [String])
     case add([String])
@@ -144,6 +147,7 @@ enum TypedLine: Sendable, Equatable {
             return rest.isEmpty
                 ? .pin(seq: seq, isPinned: name == "pin") : .incomplete(usage: "/\(name), or /\(name) #NUMBER")
         case "pins": return .pins
+        case "report": return report(argument)
         case "image", "picture":
             return argument.isEmpty ? .incomplete(usage: "/image FILE") : .image(path: argument)
         case "file":
@@ -176,6 +180,22 @@ enum TypedLine: Sendable, Equatable {
             return name == "retry" ? .retry(number) : .discard(number)
         default: return nil
         }
+    }
+
+    /// Parses `[#NUMBER or @NAME] REASON [COMMENT]`.
+    private static func report(_ argument: String) -> TypedLine {
+        let usage = TypedLine.incomplete(usage: "/report REASON [COMMENT], with #NUMBER or @NAME before it")
+        var parts = argument.split(separator: " ", maxSplits: 1)
+        var name: String?
+        if let first = parts.first, first.hasPrefix("@") {
+            name = String(first.dropFirst())
+            parts = parts.count > 1 ? parts[1].split(separator: " ", maxSplits: 1) : []
+        }
+        let (seq, rest) = name == nil ? number(before: argument) : (nil, "")
+        if name == nil { parts = rest.split(separator: " ", maxSplits: 1) }
+        guard let reason = parts.first?.lowercased() else { return usage }
+        let comment = parts.count > 1 ? String(parts[1]).trimmed : nil
+        return name.map { .reportUser($0, reason, comment: comment) } ?? .report(seq: seq, reason, comment: comment)
     }
 
     private static func ofGroups(_ name: String, _ argument: String) -> TypedLine? {

@@ -31,8 +31,8 @@ struct AdminUser: AsyncParsableCommand {
 
     private static let members = [
         ("id", "id"), ("username", "username"), ("name", "full_name"), ("email", "email"),
-        ("confirmed", "email_confirmed_at"), ("guest", "is_guest"), ("created", "created_at"),
-        ("signed in", "last_sign_in_at"), ("disabled until", "disabled_until"), ("deleted", "deleted_at"),
-        ("sessions", "sessions"), ("devices", "devices"), ("conversations", "conversations"),
+        ("confirmed", "email_confirmed_at"), ("guest", "is_guest"), ("moderator", "is_moderator"),
+        ("created", "created_at"), ("signed in", "last_sign_in_at"), ("disabled until", "disabled_until"),
+        ("deleted", "deleted_at"), ("sessions", "sessions"), ("devices", "devices"), ("conversations", "conversations"),
     ]
 }

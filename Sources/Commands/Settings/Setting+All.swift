@@ -8,7 +8,7 @@ import Messaging
 extension Setting {
     /// All settings, in the order of the help and the documentation.
     static let all: [Setting] =
-        database + lines + http + operations + accounts + mail + push + media + bounds + timeouts + log
+        database + lines + http + operations + accounts + mail + push + media + safety + bounds + timeouts + log
 
     private static let database = [
         Setting(
@@ -269,6 +269,24 @@ extension Setting {
         Setting(
             "media_s3_authorities_file", \.media.s3AuthoritiesFile, .file,
             "Additional trusted certificates (PEM) for the store."),
+    ]
+
+    private static let safety = [
+        Setting(
+            "contact_url", \.lines.contact, .contact,
+            "How users reach the operator: an https: or mailto: URL, which clients are told."),
+        Setting(
+            "report_retention_days", \.safety.retentionDays, .integer(in: 1...3_650),
+            "The days after which a closed report loses its evidence and comments."),
+        Setting(
+            "report_webhook_url", \.safety.webhookURL, .text,
+            "A URL that is told of each new report."),
+        Setting(
+            "report_webhook_secret", \.safety.webhookSecret, .text,
+            "The secret that signs webhook requests, at least 32 bytes."),
+        Setting(
+            "report_authorities_file", \.safety.authoritiesFile, .file,
+            "Additional trusted certificates (PEM) for that webhook."),
     ]
 
     private static let bounds = [

@@ -53,6 +53,7 @@ struct Settings: Sendable {
     var mail = MailSources()
     var media = MediaSources()
     var apple = AppleSources()
+    var safety = SafetySources()
     var logLevel = Logger.Level.info
 
     /// Unknown environment variables with the prefix of settings, sorted.

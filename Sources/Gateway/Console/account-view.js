@@ -34,6 +34,7 @@ export function openSettings(app) {
         button('Sign out', () => signOut(app, close, false)),
         !me.is_guest && button('Sign out other sessions…', () => signOutOthers(app)),
         !me.is_guest && button('Sign out everywhere…', () => signOut(app, close, true))),
+      contactSection(app.client.hello?.contact),
       section('Delete account', 'Your profile and private data are erased. This cannot be undone.',
         h('button', { class: 'button danger-text', type: 'button', onclick: () => deleteAccount(app, close) },
           'Delete account…')),
@@ -44,6 +45,13 @@ export function openSettings(app) {
 function section(title, text, ...content) {
   return h('section', { class: 'settings-section' },
     h('h3', {}, title), text && h('p', {}, text), h('div', { class: 'settings-buttons' }, content))
+}
+
+/// How users reach the operator: an address of a page or a mailbox, or nothing.
+function contactSection(address) {
+  return address && section('Contact', 'For questions about this service, and for what reports cannot settle.',
+    h('a', { class: 'button', href: address, target: '_blank', rel: 'noopener noreferrer' },
+      address.replace(/^(mailto:|https:\/\/)/, '')))
 }
 
 function button(label, onclick) { return h('button', { class: 'button', type: 'button', onclick }, label) }

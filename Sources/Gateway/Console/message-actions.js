@@ -7,6 +7,7 @@ import { tokenize } from './links.js'
 import { toast } from './notice.js'
 import { hasReactions, whoReacted } from './reactions.js'
 import { repliesTo, showReplies } from './replies.js'
+import { openReport } from './report-dialog.js'
 
 const mostLinks = 3
 
@@ -45,6 +46,7 @@ export function messageActions(app, message, handlers) {
       name: 'info', label: `About ${directory.name(message.sender_id)}`,
       run: () => handlers.openPerson(message.sender_id),
     },
+    !isMine && isThere && { name: 'flag', label: 'Report…', run: () => openReport(app, message) },
     isThere && (isMine || directory.moderates(conversation)) && {
       name: 'trash', label: 'Delete', run: () => handlers.remove(message),
     },

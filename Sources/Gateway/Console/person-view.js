@@ -6,6 +6,7 @@ import { h } from './dom.js'
 import { sentence } from './errors.js'
 import { icon } from './icons.js'
 import { toast } from './notice.js'
+import { openReport } from './report-dialog.js'
 import { date, lastSeen } from './time.js'
 
 export async function personDetails(app, userID) {
@@ -50,6 +51,8 @@ export async function personDetails(app, userID) {
     onClose: unwatch,
     build: (close) => [content, userID !== directory.userID && !directory.person(userID)?.is_deleted
       && h('div', { class: 'form-actions' }, h('button', {
+        class: 'button', type: 'button', onclick: () => openReport(app, userID),
+      }, 'Report…'), h('button', {
         class: 'button primary', type: 'button', onclick: async () => {
           try {
             await app.openWith(userID)

@@ -7,6 +7,7 @@ import { help } from './help-view.js'
 import { icon } from './icons.js'
 import { LinesView } from './lines-view.js'
 import { ListView } from './list-view.js'
+import { openModeration } from './moderation-view.js'
 import { editProfile } from './profile-view.js'
 import { StatusView } from './status-view.js'
 import { ThreadView } from './thread-view.js'
@@ -22,6 +23,11 @@ export class Shell {
   #status
   #meButton = h('button', { class: 'me-button', type: 'button', onclick: () => editProfile(this.#app) })
   #me = h('div', { class: 'me' }, this.#meButton)
+  /// For moderators.
+  #reportsButton = h('button', {
+    class: 'icon-button', type: 'button', 'aria-label': 'Reports', title: 'Reports', hidden: true,
+    onclick: () => openModeration(this.#app),
+  }, icon('flag'))
   #networkButton
   #isNetworkShown = false
   /// On a narrow page the pane covers the others, and is only open after the user has opened it.
@@ -46,7 +52,7 @@ export class Shell {
       this.#status.element,
       h('nav', { class: 'side', 'aria-label': 'Conversations' },
         h('header', { class: 'side-head' }, this.#me,
-          h('div', { class: 'side-tools' }, this.#networkButton,
+          h('div', { class: 'side-tools' }, this.#reportsButton, this.#networkButton,
             h('button', {
               class: 'icon-button', type: 'button', 'aria-label': 'Help and keys', title: 'Help and keys',
               onclick: () => help(app),
@@ -116,6 +122,7 @@ export class Shell {
   render() {
     const { client: { me }, directory, openID } = this.#app
     this.element.classList.toggle('in-thread', Boolean(openID))
+    this.#reportsButton.hidden = !me?.is_moderator
     keyed(this.#meButton, me ? [me] : [], (me) => ({
       key: me.id,
       signature: `${chipSignature(directory, me.id)}${me.username}${me.email}${me.is_guest}`,

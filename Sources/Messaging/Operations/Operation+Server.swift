@@ -11,7 +11,7 @@ extension Operation {
         result: .object([
             ("server", .string), ("version", .string), ("protocol", .integer), ("max_line_bytes", .integer),
             ("max_in_flight", .integer), ("ping_seconds", .integer), ("features", .array(of: .string)),
-            ("time", .timestamp),
+            ("contact", .string.nullable), ("time", .timestamp),
         ])
     ) { session, _ throws(ProtocolError) in
         let time = JSONObject.Member(name: "time", value: .string(Timestamp.text(.now)))

@@ -80,7 +80,7 @@ extension Operation {
     /// The methods of this server.
     static let all: [Operation] =
         (server + session + auth + identities + mails + me + avatars + profiles + presence + devices + media
-        + conversations + messages + scheduledMessages + blocks + sync)
+        + conversations + messages + scheduledMessages + blocks + reports + sync)
         .enumerated().map { index, operation in
             var operation = operation
             operation.index = index

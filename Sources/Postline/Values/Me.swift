@@ -25,6 +25,8 @@ public struct Me: Sendable, Hashable, Codable, Identifiable {
     public var usernameChangeCount: Int
     /// The time at which the username may be changed again, or nil for now.
     public var usernameChangeAllowedAt: Date?
+    /// True if the user may read and close reports.
+    public var isModerator: Bool
 
     /// The user's id, the same as the profile's.
     public var id: User.ID { profile.id }
@@ -63,6 +65,7 @@ public struct Me: Sendable, Hashable, Codable, Identifiable {
         case usernameChangedAt = "username_changed_at"
         case usernameChangeCount = "username_change_count"
         case usernameChangeAllowedAt = "username_change_allowed_at"
+        case isModerator = "is_moderator"
     }
 
     /// Decodes the protocol's object.
@@ -81,6 +84,8 @@ public struct Me: Sendable, Hashable, Codable, Identifiable {
         usernameChangedAt = try members.decodeIfPresent(Date.self, forKey: .usernameChangedAt)
         usernameChangeCount = try members.decode(Int.self, forKey: .usernameChangeCount)
         usernameChangeAllowedAt = try members.decodeIfPresent(Date.self, forKey: .usernameChangeAllowedAt)
+        // A store of an earlier version has none.
+        isModerator = try members.decodeIfPresent(Bool.self, forKey: .isModerator) ?? false
     }
 
     /// Encodes the protocol's object.
@@ -97,6 +102,7 @@ public struct Me: Sendable, Hashable, Codable, Identifiable {
         try members.encode(usernameChangedAt, forKey: .usernameChangedAt)
         try members.encode(usernameChangeCount, forKey: .usernameChangeCount)
         try members.encode(usernameChangeAllowedAt, forKey: .usernameChangeAllowedAt)
+        try members.encode(isModerator, forKey: .isModerator)
     }
 
     /// Returns the data of a guest before the server has told any.
@@ -124,5 +130,6 @@ public struct Me: Sendable, Hashable, Codable, Identifiable {
         self.preferences = preferences
         self.physical = physical
         self.usernameChangeCount = usernameChangeCount
+        isModerator = false
     }
 }

@@ -35,6 +35,8 @@ extension PostlineError: LocalizedError {
         case .usernameTaken: "This username is taken."
         case .usernameCooldown: "Your username was changed recently and cannot be changed again yet."
         case .emailTaken: "An account with this email address exists already."
+        case .contentRefused: "This text has a word that is not allowed here."
+        case .accountSuspended: "Your account is suspended."
         case .emailUnconfirmed: "Confirm your email address first, by the link in the mail that was sent to you."
         case .versionConflict: "This was changed elsewhere in the meantime. Try again."
         case .rateLimited: "Too many attempts. \(Self.again(after: retryAfter))"

@@ -52,7 +52,7 @@ public struct PostlineError: Error, Sendable, Hashable, Codable, CustomStringCon
         public static let internalError: Self = "internal_error"
         /// The connection is not authenticated.
         public static let unauthenticated: Self = "unauthenticated"
-        /// The address or the password is wrong, or the account is disabled.
+        /// The address or the password is wrong.
         public static let invalidCredentials: Self = "invalid_credentials"
         /// The token is not one of this server's.
         public static let invalidToken: Self = "invalid_token"
@@ -70,6 +70,10 @@ public struct PostlineError: Error, Sendable, Hashable, Codable, CustomStringCon
         public static let emailTaken: Self = "email_taken"
         /// The account's address must first be confirmed, by the mail that the server sent.
         public static let emailUnconfirmed: Self = "email_unconfirmed"
+        /// The account is suspended, until ``PostlineError/retryAt`` or for good.
+        public static let accountSuspended: Self = "account_suspended"
+        /// The text has a word that the operator does not allow. ``PostlineError/field`` names the text.
+        public static let contentRefused: Self = "content_refused"
         /// The object was changed meanwhile.
         public static let versionConflict: Self = "version_conflict"
         /// The id was used before for another message.

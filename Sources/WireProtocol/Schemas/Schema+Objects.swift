@@ -44,6 +44,11 @@ extension Schema {
             object(scheduledMembers)
                 .described("A message that is sent at its time. error says why it was refused then.")
         ),
+        (
+            "Report",
+            object(reportMembers, optional: [("evidence", evidence.nullable)])
+                .described("A report of a message or a user, for moderators. reports.get adds its evidence.")
+        ),
         ("Presence", object(presenceMembers).described("The online state of a user, and the time last seen.")),
         ("Changes", object(changesMembers, optional: changesLists).described("The changes for a user.")),
         ("Tokens", object(tokensMembers).described("The tokens of a session.")),
@@ -92,7 +97,7 @@ extension Schema {
             ])
         ),
         ("username_changed_at", .timestamp.nullable), ("username_change_count", .integer),
-        ("username_change_allowed_at", .timestamp.nullable),
+        ("username_change_allowed_at", .timestamp.nullable), ("is_moderator", .bool),
     ]
 
     private static let conversationMembers: [(String, Schema)] = [
@@ -141,6 +146,26 @@ extension Schema {
         ("data", .anyObject.nullable), ("created_at", .timestamp),
         ("error", .object([("code", .string), ("message", .string)]).nullable),
     ]
+
+    private static let reportMembers: [(String, Schema)] = [
+        ("id", .uuid), ("state", .choice(["open", "in_review", "closed"])),
+        ("reason", .choice(["spam", "abuse", "sexual", "violence", "illegal", "other"])),
+        ("comment", .string.nullable), ("reporter_id", .uuid), ("reported_id", .uuid), ("reporter", sender),
+        ("reported", sender),
+        ("conversation_id", .uuid.nullable), ("seq", .integer.nullable), ("moderator_id", .uuid.nullable),
+        ("outcome", .choice(["dismissed", "removed", "warned", "banned"]).nullable), ("resolution", .string.nullable),
+        ("age_seconds", .integer), ("created_at", .timestamp), ("closed_at", .timestamp.nullable),
+    ]
+
+    // Not references: evidence is as it was, and may lack members of a later version.
+    private static let evidence = object(
+        [
+            ("message", .anyObject.nullable.described("The Message, or null for a report of a user.")),
+            ("before", .array(of: .anyObject).described("The ten Messages before it.")),
+            ("reported", .anyObject.described("The Profile of the reported user.")),
+        ],
+        optional: [("reporter", .anyObject.described("The Profile of the reporter, unless it is deleted."))]
+    ).described("What was reported, as it was then. Null once the retention time is over.")
 
     private static let reply = object([
         ("seq", .integer), ("sender_id", .uuid.nullable), ("kind", messageKind.nullable), ("content", .string.nullable),

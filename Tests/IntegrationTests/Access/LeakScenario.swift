@@ -412,9 +412,17 @@ extension LeakScenario {
         let room = JSON.string(any(of: seen.rooms) ?? nobody)
         let somebody = JSON.string(any(of: users) ?? nobody)
         let seq = JSON.integer(1 + roll(4))
-        switch roll(24) {
+        switch roll(27) {
         case 22: return ("messages.search", ["query": "say", "conversation_id": room])
         case 23: return ("messages.search", ["query": .string(any(of: known.sorted()) ?? "say")])
+        case 24:
+            return (
+                "reports.create",
+                ["conversation_id": room, "seq": seq, "reason": "spam", "comment": .string(mark())]
+            )
+        case 25:
+            return ("reports.create", ["user_id": somebody, "reason": "abuse", "comment": .string(mark())])
+        case 26: return ("reports.list", [:])
         case 20:
             return (
                 "messages.append",

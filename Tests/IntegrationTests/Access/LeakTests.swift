@@ -35,6 +35,13 @@ struct LeakTests {
             "alter policy own_select on public.scheduled_messages using (true)"
         ),
         (
+            "methods of moderators that everyone may call",
+            """
+            create or replace function app.moderator() returns uuid
+            language sql stable set search_path = pg_catalog, pg_temp as 'select auth.uid()'
+            """
+        ),
+        (
             "a view that runs with its owner's rights",
             "alter view rest.messages set (security_invoker = false)"
         ),

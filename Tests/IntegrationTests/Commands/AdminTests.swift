@@ -47,7 +47,7 @@ struct AdminTests {
             let login: JSONObject = [
                 "email": .string(Person.alice.email), "password": .string(TestNode.password),
             ]
-            try await client.refused(.invalidCredentials, "auth.login", login)
+            try await client.refused(.accountSuspended, "auth.login", login)
             try await bob.call("me.get")
 
             #expect(try await done("enable", "@alice", "--as", "ops", on: one.database)["was_disabled"] == true)
@@ -58,6 +58,30 @@ struct AdminTests {
                     "select concat_ws(' ', operator, action, user_id, detail ->> 'reason') from admin.audit order by id"
                 )
                     == ["ops disable \(Person.alice.id) spam", "ops enable \(Person.alice.id)"])
+        }
+    }
+
+    @Test("makes a moderator, and lists and shows reports")
+    func reports() async throws {
+        try await withNode { node in
+            let (alice, carol) = (try await node.signedIn(.alice), try await node.signedIn(.carol))
+            #expect(try await done("moderator", "carol", on: node.database)["is_moderator"] == true)
+            #expect(try await carol.call("reports.list")["reports"] == [])
+            let message: JSONObject = [
+                "conversation_id": .string(Room.aliceBob),
+                "seq": try await node.signedIn(.bob).send("an insult", to: Room.aliceBob)["seq"] ?? .null,
+                "reason": "abuse",
+            ]
+            let id = try #require(try await alice.call("reports.create", message)["id"]?.stringValue)
+            let list = try await done("reports", on: node.database)
+            #expect(list["reports"]?[0]?["id"] == .string(id) && list["pending"] == 1)
+            let shown = try await admin("reports", id, on: node.database)
+            #expect(shown.output.contains("an insult") && shown.output.contains("abuse"), "\(shown.output)")
+            #expect(try await admin("reports", nobody, on: node.database).status == 3)
+            #expect(try await admin("reports", "--state", "shut", on: node.database).status == 2)
+            let removal = try await admin("moderator", "carol", "--remove", on: node.database)
+            #expect(removal.output.contains("no moderator"))
+            try await carol.refused(.forbidden, "reports.list")
         }
     }
 

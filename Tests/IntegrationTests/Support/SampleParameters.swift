@@ -62,6 +62,7 @@ enum SampleParameters {
         "profiles.get": ["ids", "username"], "messages.list": ["before_seq", "after_seq"],
         "me.set_avatar": ["avatar_id", "avatar_url", "media_id"],
         "messages.send": ["attachment", "attachments"], "messages.schedule": ["attachment", "attachments"],
+        "reports.create": ["conversation_id", "user_id"],
     ]
 
     private static let excluded: [String: Set<String>] = [
@@ -71,6 +72,7 @@ enum SampleParameters {
         "me.save": ["if_version"],
         "me.delete": ["identity_token", "nonce"],
         // Otherwise every send would be a repetition of the first.
+        "reports.create": ["user_id"],
         "messages.send": ["client_id", "attachments"], "messages.schedule": ["client_id", "attachments"],
     ]
 
@@ -102,5 +104,7 @@ enum SampleParameters {
         "is_pinned": true, "is_marked_unread": true, "sender_id": .string(Person.bob.id),
         "is_archived": true, "purpose": "message", "mime_type": "image/png", "bytes": 1_000, "width": 10, "height": 10,
         "due_at": .string(Timestamp.after(seconds: 86_400)), "messages.scheduled after": "1.\(Room.aliceBob)",
+        "reason": "spam", "comment": "probe", "outcome": "dismissed", "reports.list state": "open",
+        "reports.list after": "1.\(Room.aliceBob)",
     ]
 }

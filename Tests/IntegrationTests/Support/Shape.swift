@@ -13,6 +13,7 @@ enum Shape {
         profile + [
             "email", "phone_number", "phone_verified", "date_of_birth", "preferred_unit_system", "preferences",
             "physical", "username_changed_at", "username_change_count", "username_change_allowed_at",
+            "is_moderator",
         ]
 
     static let physical = ["biological_sex", "height_cm", "date_of_birth"]

@@ -40,6 +40,7 @@ struct OpenAPITests {
             try await conversations(alice, calls)
             try await messages(alice, calls)
             try await sync(alice, node, calls)
+            try await reports(alice, node, calls)
             try await farewells(node, calls)
             // Tests/HTTP/test_media_s3.py has a store that takes parts.
             #expect(await calls.methods.union(["media.parts"]) == Set(Operation.all.map(\.method)))
@@ -218,6 +219,28 @@ struct OpenAPITests {
         try await calls.call(alice, "messages.list", ["conversation_id": room, "limit": 200])
         try await calls.call(alice, "messages.list", ["conversation_id": .string(Room.alps), "after_seq": 0])
         try await calls.call(alice, "messages.mark_read", ["conversation_id": room, "seq": seq])
+    }
+
+    /// Reports a message, and moderates as Carol.
+    private func reports(_ alice: TestClient, _ node: TestNode, _ calls: ValidatedCalls) async throws {
+        try await node.database.psql(
+            "update public.user_private set is_moderator = true where id = '\(Person.carol.id)'")
+        let carol = try await node.signedIn(.carol)
+        let seq = try await node.signedIn(.bob).send("an insult", to: Room.aliceBob)["seq"] ?? .null
+        let message: JSONObject = ["conversation_id": .string(Room.aliceBob), "seq": seq]
+        let reason: JSONObject = ["reason": "spam", "comment": "See above."]
+        let report = try await calls.call(alice, "reports.create", JSONObject(message.members + reason.members))["id"]
+        let rudePerson: JSONObject = ["user_id": .string(Person.frank.id)]
+        try await calls.call(alice, "reports.create", JSONObject(rudePerson.members + reason.members))
+        try await calls.call(carol, "reports.list")
+        let id: JSONObject = ["id": report ?? .null]
+        try await calls.call(carol, "reports.get", id)
+        try await calls.call(carol, "reports.assign", id)
+        let outcome: JSONObject = ["outcome": "removed"]
+        try await calls.call(carol, "reports.resolve", JSONObject(id.members + outcome.members))
+        try await calls.call(carol, "moderation.remove_message", message)
+        try await calls.call(carol, "moderation.ban_user", rudePerson)
+        try await calls.call(carol, "moderation.unban_user", rudePerson)
     }
 
     /// Syncs, and validates pushes like results.

@@ -341,6 +341,23 @@ export class PostlineClient {
   }
 
   /**
+   * Reports a message of another user, or a user by the id, to the operator's moderators. Nobody else is told. While an
+   * earlier report of the same is open, no other is made.
+   *
+   * @param {string | { conversation_id: string, seq?: number }} target
+   * @param {import('../types').MethodParams['reports.create']['reason']} reason
+   * @param {string} [comment] At most 1,000 characters for the moderators.
+   * @throws {PostlineError} `not_found`, `forbidden`, `invalid_params`, `offline`.
+   */
+  async report(target, reason, comment) {
+    await this.call('reports.create', {
+      ...typeof target === 'string' ? { user_id: target }
+        : { conversation_id: target.conversation_id, seq: target.seq },
+      reason, comment,
+    })
+  }
+
+  /**
    * Schedules a message, which the server sends at its time, whether or not this device is on.
    *
    * @param {string} conversationID

@@ -38,6 +38,18 @@ describe('Messages', () => {
     await until(annChat, () => annChat.messages.at(-1).is_read, 'read')
   })
 
+  test('a message and a user are reported, and oneself is not', async (t) => {
+    const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
+    const [annChat, benChat] = await makeConversation(ann, ben)
+    await benChat.send('An insult')
+    const insult = await shows(annChat, 'An insult')
+    await ann.report(insult, 'abuse', 'He is rude.')
+    await ann.report(ben.me.id, 'spam')
+    await assert.rejects(ann.report(ann.me.id, 'spam'), { code: 'forbidden' })
+    await assert.rejects(ann.report(ben.me.id, 'rude'), { code: 'invalid_params', field: 'reason' })
+    assert.equal(ann.hello.contact, null)
+  })
+
   test('edits and deletions reach the other user', async (t) => {
     const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
     const [annChat, benChat] = await makeConversation(ann, ben)

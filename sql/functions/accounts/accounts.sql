@@ -40,19 +40,19 @@ begin
 end
 $$;
 
--- Returns id and password hash of the account with that address, or no row.
+-- Returns id and password hash of the account with that address, or no row. Also of a banned one: its owner, who knows
+-- the password, is told so by accounts.open_session.
 create or replace function accounts.credentials(email text) returns table (user_id uuid, password_hash text)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 begin
     return query
         select u.id, u.encrypted_password::text from auth.users u
          where u.email = app.lower_ascii(credentials.email) and not u.is_sso_user
-           and u.deleted_at is null and coalesce(u.encrypted_password, '') <> ''
-           and not app.is_banned(u);
+           and u.deleted_at is null and coalesce(u.encrypted_password, '') <> '';
 end
 $$;
 
--- Returns true if an operator or another auth server has disabled the account for now.
+-- Returns true if an operator, a moderator or another auth server has disabled the account for now.
 create or replace function app.is_banned(account auth.users) returns boolean
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin

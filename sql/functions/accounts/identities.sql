@@ -85,9 +85,10 @@ begin
     end if;
 
     select u.* into account from auth.users u where u.id = found_id;
-    if account.deleted_at is not null or app.is_banned(account) then
-        raise exception using errcode = 'PL003', message = 'This account is disabled or deleted.';
+    if account.deleted_at is not null then
+        raise exception using errcode = 'PL003', message = 'This account is deleted.';
     end if;
+    perform app.refuse_banned(account);
     user_id := found_id;
     password_hash := nullif(account.encrypted_password::text, '');
     if guest.id = found_id then

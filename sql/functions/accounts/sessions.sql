@@ -41,11 +41,26 @@ begin
 end
 $$;
 
--- Raises the reason why an account cannot sign in: it does not exist, or the verified password is no longer its
--- password.
+-- Raises account_suspended (PL016) for a banned account. The caller has proven that it owns the account.
+create or replace function app.refuse_banned(account auth.users) returns void
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+    until text := case when account.banned_until < '9999-01-01' then app.utc(account.banned_until) end;
+begin
+    if app.is_banned(account) then
+        raise exception using errcode = 'PL016',
+            message = pg_catalog.format('This account is suspended%s.', ' until ' || until),
+            detail = pg_catalog.json_strip_nulls(pg_catalog.json_build_object('retry_at', until))::text;
+    end if;
+end
+$$;
+
+-- Raises the reason why an account cannot sign in: it does not exist, it is banned, or the verified password is no
+-- longer its password.
 create or replace function app.refuse_sign_in(user_id uuid) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
+    perform app.refuse_banned(u) from auth.users u where u.id = refuse_sign_in.user_id and u.deleted_at is null;
     if exists (select from auth.users u where u.id = refuse_sign_in.user_id and u.deleted_at is null) then
         perform app.refuse_credentials();
     end if;

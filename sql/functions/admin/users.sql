@@ -54,6 +54,8 @@ begin
                    'email', admin.masked_email(nullif(u.email::text, ''), in_full),
                    'email_confirmed_at', admin.utc(u.email_confirmed_at),
                    'is_guest', coalesce(u.is_anonymous, false),
+                   'is_moderator', coalesce((
+                       select s.is_moderator from public.user_private s where s.id = u.id), false),
                    'created_at', admin.utc(coalesce(u.created_at, p.created_at)),
                    'last_sign_in_at', admin.utc(u.last_sign_in_at),
                    'disabled_until', case when app.is_banned(u) then admin.utc(u.banned_until) end,

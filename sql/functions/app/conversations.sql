@@ -13,6 +13,10 @@ begin
     elsif new.kind = 'direct' and new.title is not null then
         perform app.refuse_param('title', 'A direct conversation has no title.');
     end if;
+    if new.title is not null and (tg_op = 'INSERT' or new.title is distinct from old.title)
+       and exists (select from app.filter_rules) then
+        new.title := app.filtered('titles', 'title', new.title);
+    end if;
 
     if tg_op = 'INSERT' then
         if new.kind = 'direct' then

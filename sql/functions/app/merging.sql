@@ -164,6 +164,7 @@ begin
 
     perform app.merge_scheduled(guest, account);
     perform app.merge_blocks(guest, account);
+    perform app.merge_reports(guest, account);
     perform app.merge_media(guest, account);
     perform app.merge_profiles(guest, account);
     perform app.drop_unused_avatars(account);

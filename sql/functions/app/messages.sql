@@ -44,6 +44,7 @@ declare
     xid xid8 := pg_catalog.pg_current_xact_id();
     is_list boolean := new.attachment ? 'more';
     seat public.conversation_members;
+    original text;
 begin
     -- app.number_messages has numbered it.
     if pg_catalog.current_setting('role') = 'postline_sender' then
@@ -76,6 +77,10 @@ begin
         new.content := coalesce(new.content, '');
     elsif coalesce(new.content, '') = '' and new.version <> 0 then
         perform app.refuse_content();
+    end if;
+    if new.content <> '' and exists (select from app.filter_rules) then
+        original := new.content;
+        new.content := app.filtered('messages', 'content', original);
     end if;
 
     update public.conversations c
@@ -133,7 +138,9 @@ begin
     new.version := 1;
     new.sent_xid := xid;
     new.changed_xid := xid;
-    new.first_sent := null;
+    -- A repeated send of a masked message is compared with what was sent.
+    new.first_sent := case when original <> new.content
+                           then app.message_hash(new.kind, original, new.attachment, new.data) end;
     return new;
 end
 $$;
@@ -231,6 +238,11 @@ begin
           is distinct from row(old.kind, old.content, old.attachment, old.mentions, old.mentions_everyone, old.data)
           and new.edited_at is not distinct from old.edited_at then
         new.edited_at := pg_catalog.clock_timestamp();
+    end if;
+    if new.content <> '' and new.content is distinct from old.content and exists (select from app.filter_rules) then
+        -- The end of a stream is masked: its members have seen the text.
+        new.content := app.filtered(
+            'messages', case when new.version = old.version then 'content' end, new.content);
     end if;
     if new.attachment is distinct from old.attachment and new.attachment is not null then
         perform app.check_attachment(new.attachment);

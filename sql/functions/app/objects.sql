@@ -65,7 +65,8 @@ select p.id, p.changed_xid, p.public_changed_xid, o.profile,
         row_to_json(physical) as physical,
         app.utc(s.username_changed_at) as username_changed_at,
         s.username_change_count,
-        app.utc(s.username_changed_at + interval '90 days') as username_change_allowed_at) w;
+        app.utc(s.username_changed_at + interval '90 days') as username_change_allowed_at,
+        s.is_moderator) w;
 
 -- A conversation without what differs between its members: head ends with `"last_read_seq":`, tail begins with
 -- `,"pinned_seqs"`. Between them belong the mark and app.own_members.

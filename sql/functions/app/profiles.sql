@@ -88,6 +88,9 @@ begin
             perform app.refuse_param('website', '"website" must be an https address of at most 2,048 bytes.');
         end if;
     end if;
+    if not new.is_deleted and exists (select from app.filter_rules) then
+        new := app.filtered_profile(old, new);
+    end if;
     new.avatar_url := app.stored_url(new.avatar_url);
     if tg_op = 'INSERT' or row(new.avatar_type, new.avatar_id, new.avatar_url)
                            is distinct from row(old.avatar_type, old.avatar_id, old.avatar_url) then

@@ -176,7 +176,8 @@ begin
         when others then
             get stacked diagnostics state = returned_sqlstate, problem = message_text;
             code := case state when 'PL001' then 'invalid_params' when 'PL007' then 'forbidden'
-                               when 'PL008' then 'not_found' when '23505' then 'client_id_reused'
+                               when 'PL008' then 'not_found' when 'PL017' then 'content_refused'
+                               when '23505' then 'client_id_reused'
                                else case when due.tries >= 9 then 'unavailable' end end;
             update public.scheduled_messages s
                set tries = s.tries + 1,

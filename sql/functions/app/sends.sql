@@ -7,10 +7,10 @@ drop function if exists app.number_messages(uuid[], uuid[], text[], uuid[]);
 -- of the message that it answers. An array of details is null if no message has any.
 --
 -- Returns the messages that can be written now, with their positions from 1. It leaves out, unchanged, those of senders
--- who are not members or may not write, with a repeated client_id, with an invalid text or details, or in a
--- conversation that another transaction has locked: these are sent singly, and get their error there. So no message
--- waits for a conversation or fails because of another's. If a text waits for a conversation, later texts of the same
--- sender wait too, so that they take effect in order.
+-- who are not members or may not write, with a repeated client_id, with an invalid text or details, with a
+-- word of the filter, or in a conversation that another transaction has locked: these are sent singly, and get their
+-- error there. So no message waits for a conversation or fails because of another's. If a text waits for a
+-- conversation, or for the filter, later texts of the same sender wait too, so that they take effect in order.
 create or replace function app.number_messages(
     senders uuid[], conversations uuid[], contents text[], client_ids uuid[], replies bigint[], mentions text[],
     everyone boolean[], data text[]) returns table (
@@ -25,7 +25,13 @@ declare
         select c.id from public.conversations c where c.id = any (conversations)
          order by c.id for no key update skip locked);
     held uuid[];
+    caught bigint[];
 begin
+    if exists (select from app.filter_rules) then
+        caught := array(
+            select t.place from unnest(contents) with ordinality t (content, place)
+             where app.filter_action('messages', t.content) is not null);
+    end if;
     if (select count(distinct c) from pg_catalog.unnest(conversations) c) > pg_catalog.cardinality(locked) then
         held := array(
             select c.id from public.conversations c where c.id = any (conversations) and c.id <> all (locked));
@@ -45,6 +51,9 @@ begin
            and (held is null or not exists (
                 select from unnest(senders, conversations) with ordinality as e (sender_id, conversation_id, place)
                  where e.sender_id = s.sender_id and e.place < s.place and e.conversation_id = any (held)))
+           and (caught is null or not exists (
+                select from unnest(senders) with ordinality as e (sender_id, place)
+                 where e.sender_id = s.sender_id and e.place <= s.place and e.place = any (caught)))
            and pg_catalog.char_length(s.content) between 1 and app.max_message_characters()
            and (s.reply_to_seq is null or s.reply_to_seq between 1 and (
                 select c.last_seq from public.conversations c where c.id = s.conversation_id))

@@ -68,6 +68,7 @@ begin
     delete from app.identities i where i.user_id = new.id;
     delete from app.mails m where m.user_id = new.id;
     delete from app.mail_tokens t where t.user_id = new.id;
+    perform app.erase_reports(new.id);
     return null;
 end
 $$;

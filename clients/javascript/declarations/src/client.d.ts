@@ -46,6 +46,7 @@ export class PostlineClient {
         max_in_flight: number;
         ping_seconds: number;
         features: string[];
+        contact: string | null;
         time: string;
     } | null;
     /**
@@ -220,6 +221,19 @@ export class PostlineClient {
      * @throws {PostlineError} `invalid_params` for an unknown member; `signed_out`, `store_unusable`.
      */
     setConversation(conversationID: string, settings: import('./user-data.js').ConversationSettings): Promise<void>;
+    /**
+     * Reports a message of another user, or a user by the id, to the operator's moderators. Nobody else is told. While an
+     * earlier report of the same is open, no other is made.
+     *
+     * @param {string | { conversation_id: string, seq?: number }} target
+     * @param {import('../types.js').MethodParams['reports.create']['reason']} reason
+     * @param {string} [comment] At most 1,000 characters for the moderators.
+     * @throws {PostlineError} `not_found`, `forbidden`, `invalid_params`, `offline`.
+     */
+    report(target: string | {
+        conversation_id: string;
+        seq?: number;
+    }, reason: import('../types.js').MethodParams['reports.create']['reason'], comment?: string | undefined): Promise<void>;
     /**
      * Schedules a message, which the server sends at its time, whether or not this device is on.
      *

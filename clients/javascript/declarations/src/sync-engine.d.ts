@@ -37,6 +37,7 @@ export class SyncEngine {
         max_in_flight: number;
         ping_seconds: number;
         features: string[];
+        contact: string | null;
         time: string;
     } | null;
     /** Runs until `stop` is called or the session is over. */
