@@ -23,7 +23,7 @@ struct CompletionTests {
 
     @Test("completes commands after a slash")
     func commands() {
-        #expect(candidates("/re") == ["/remove ", "/rename ", "/reply ", "/react ", "/refused", "/retry "])
+        #expect(candidates("/re") == ["/remove ", "/rename ", "/reply ", "/react ", "/report ", "/refused", "/retry "])
         #expect(candidates("/OP") == ["/open "])
         #expect(candidates("/xyz") == [])
         #expect(candidates("/")?.contains("/quit") == true && candidates("/")?.contains("/help") == true)
@@ -81,7 +81,7 @@ struct CompletionTests {
         func foot() -> String { screen.frame(width: 60, height: 20).rows[19].text }
         for key in [Key.text("/"), .text("r"), .tab] { _ = screen.handle(key) }
         #expect(
-            screen.editor.text == "/r" && foot().contains("/remove  /role  /rename  /reply  /react  /refused  /retry"))
+            screen.editor.text == "/r" && foot().contains("/remove  /role  /rename  /reply  /react  /report  "))
         _ = screen.handle(.text("e"))
         #expect(screen.completion == nil)
         for (key, text) in [

@@ -32,7 +32,7 @@ struct Visibility: Sendable {
                 union all select row_to_json(t)::text from public.message_reactions t
                 union all select row_to_json(t)::text from public.message_pieces t
                 union all select row_to_json(t)::text from public.scheduled_messages t
-                union all select json_build_array(t.id, t.comment)::text from app.reports t
+                union all select json_build_array(t.comment)::text from app.reports t
                 union all select json_build_array(s.id)::text from app.sessions s
             """)
     }

@@ -212,7 +212,7 @@ struct SessionEndTests {
                 .sessionRevoked, "session.authenticate", ["access_token": tokens["access_token"] ?? ""])
             try await client.refused(.sessionRevoked, "auth.refresh", ["refresh_token": tokens["refresh_token"] ?? ""])
             try await client.refused(
-                .invalidCredentials, "auth.login",
+                change.hasPrefix("banned") ? .accountSuspended : .invalidCredentials, "auth.login",
                 ["email": .string(Person.alice.email), "password": .string(TestNode.password)])
             try await bob.call("me.get")
             // The ended sessions stay ended. She may sign in again.
