@@ -1440,6 +1440,15 @@ begin
 end
 $$;
 
+CREATE FUNCTION api.ban_user(user_id uuid, until text DEFAULT NULL::text) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return app.ban_user(user_id, app.checked_time('until', until));
+end
+$$;
+
 CREATE FUNCTION api.block_user(user_id uuid) RETURNS json
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1465,12 +1474,6 @@ begin
     return pg_catalog.json_build_object('user_ids', array(
         select b.blocked_id from public.blocks b
          where b.blocker_id = app.caller() order by b.blocked_at, b.blocked_id));
-CREATE FUNCTION api.ban_user(user_id uuid, until text DEFAULT NULL::text) RETURNS json
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-    return app.ban_user(user_id, app.checked_time('until', until));
 end
 $$;
 
@@ -3020,7 +3023,8 @@ begin
     end if;
     changes := '{' || pg_catalog.concat_ws(',',
         '"me":' || me_object, '"blocked":[' || blocked || ']', '"profiles":[' || profiles || ']',
-        '"presence":[' || presence || ']', '"conversations":[' || conversations || ']', '"messages":[' || messages || ']',
+        '"presence":[' || presence || ']', '"conversations":[' || conversations || ']',
+        '"messages":[' || messages || ']',
         '"pieces":[' || pieces || ']', '"reactions":[' || reactions || ']', '"reads":[' || reads || ']',
         '"delivered":[' || delivered || ']', '"left":[' || left_ids || ']', '"limited":[' || limited || ']') || '}';
 end
@@ -3042,6 +3046,15 @@ begin
 end
 $$;
 
+CREATE FUNCTION api.unban_user(user_id uuid) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return app.unban_user(user_id);
+end
+$$;
+
 CREATE FUNCTION api.unblock_user(user_id uuid) RETURNS json
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3049,15 +3062,6 @@ CREATE FUNCTION api.unblock_user(user_id uuid) RETURNS json
 begin
     delete from public.blocks b where b.blocker_id = app.caller() and b.blocked_id = unblock_user.user_id;
     return api.blocked_users();
-end
-$$;
-
-CREATE FUNCTION api.unban_user(user_id uuid) RETURNS json
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-    return app.unban_user(user_id);
 end
 $$;
 
@@ -3566,15 +3570,6 @@ CREATE FUNCTION app.attachments(attachment jsonb) RETURNS jsonb
          END AS "case";
 END;
 
-CREATE FUNCTION app.blocked_users(user_id uuid) RETURNS SETOF uuid
-    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 10
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-    return query
-    select b.blocked_id from public.blocks b where b.blocker_id = blocked_users.user_id
-    union all
-    select b.blocker_id from public.blocks b where b.blocked_id = blocked_users.user_id;
 CREATE FUNCTION app.ban_user(user_id uuid, until timestamp with time zone) RETURNS json
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3615,6 +3610,18 @@ begin
         perform app.refuse_forbidden('An operator has disabled this account.');
     end if;
     return account;
+end
+$$;
+
+CREATE FUNCTION app.blocked_users(user_id uuid) RETURNS SETOF uuid
+    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 10
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return query
+    select b.blocked_id from public.blocks b where b.blocker_id = blocked_users.user_id
+    union all
+    select b.blocker_id from public.blocks b where b.blocked_id = blocked_users.user_id;
 end
 $$;
 
@@ -5046,6 +5053,97 @@ CREATE FUNCTION app.everyone() RETURNS uuid
  SELECT '00000000-0000-0000-0000-000000000000'::uuid AS uuid;
 END;
 
+CREATE FUNCTION app.evidence_of_message(message public.messages) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    object jsonb := (
+        select o.object from app.message_objects o
+         where o.conversation_id = message.conversation_id and o.seq = message.seq);
+begin
+    if app.is_streaming(message.conversation_id, message.seq) then
+        object := object || pg_catalog.jsonb_build_object(
+            'content', app.stream_text(message.conversation_id, message.seq));
+    end if;
+    return object;
+end
+$$;
+
+CREATE FUNCTION app.filter_action(scope text, value text) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    words text[];
+begin
+    if value is null then
+        return null;
+    end if;
+    words := app.filtered_words(value);
+    return (select max((select f.action from app.filter_rules f
+                         where f.scope = filter_action.scope and f.word = w.word))
+              from unnest(words) w (word));
+end
+$$;
+
+CREATE FUNCTION app.filtered(scope text, field text, value text) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    action text := app.filter_action(scope, value);
+    masked text;
+begin
+    if action = 'refuse' and field is not null then
+        perform app.refuse_word(field);
+    elsif action is null then
+        return value;
+    end if;
+    masked := app.masked(scope, value);
+    -- The word is not one of the text's as it is written, such as one with a blank that the folding removes.
+    return case when masked = value then pg_catalog.regexp_replace(value, '\S', '*', 'g') else masked end;
+end
+$$;
+
+CREATE FUNCTION app.filtered_profile(former public.user_profiles, profile public.user_profiles) RETURNS public.user_profiles
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    may_refuse boolean := former.id is not null and not app.is_merging();
+begin
+    if profile.full_name is distinct from former.full_name then
+        profile.full_name := app.filtered('names', case when may_refuse then 'full_name' end, profile.full_name);
+    end if;
+    if profile.bio is distinct from former.bio then
+        profile.bio := app.filtered('names', case when may_refuse then 'bio' end, profile.bio);
+    end if;
+    -- A username has no asterisks.
+    if may_refuse and profile.username is distinct from former.username
+       and app.filter_action('names', profile.username) is not null then
+        perform app.refuse_word('username');
+    end if;
+    return profile;
+end
+$$;
+
+CREATE FUNCTION app.filtered_words(value text) RETURNS text[]
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if pg_catalog.char_length(value) > 500 then
+        value := pg_catalog.regexp_replace(value, '(\S{250})(\S{250})\S+', '\1\2', 'g');
+    end if;
+    return app.words_of(app.folded(value));
+end
+$$;
+
 CREATE FUNCTION app.find_messages(query text, only_in uuid, only_by uuid, before_time timestamp with time zone, before_id uuid, max_results integer, duration interval, OUT conversations uuid[], OUT seqs bigint[], OUT positions text[], OUT next text, OUT is_partial boolean) RETURNS record
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5186,94 +5284,6 @@ begin
         next := app.search_position(
             origin + (latest + 1) * interval '1 second', '00000000-0000-0000-0000-000000000000');
     end if;
-CREATE FUNCTION app.evidence_of_message(message public.messages) RETURNS jsonb
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-    object jsonb := (
-        select o.object from app.message_objects o
-         where o.conversation_id = message.conversation_id and o.seq = message.seq);
-begin
-    if app.is_streaming(message.conversation_id, message.seq) then
-        object := object || pg_catalog.jsonb_build_object(
-            'content', app.stream_text(message.conversation_id, message.seq));
-    end if;
-    return object;
-end
-$$;
-
-CREATE FUNCTION app.filter_action(scope text, value text) RETURNS text
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET enable_seqscan TO 'off'
-    SET enable_bitmapscan TO 'off'
-    SET jit TO 'off'
-    AS $$
-declare
-    words text[];
-begin
-    if value is null then
-        return null;
-    end if;
-    words := app.filtered_words(value);
-    return (select max((select f.action from app.filter_rules f
-                         where f.scope = filter_action.scope and f.word = w.word))
-              from unnest(words) w (word));
-end
-$$;
-
-CREATE FUNCTION app.filtered(scope text, field text, value text) RETURNS text
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-    action text := app.filter_action(scope, value);
-    masked text;
-begin
-    if action = 'refuse' and field is not null then
-        perform app.refuse_word(field);
-    elsif action is null then
-        return value;
-    end if;
-    masked := app.masked(scope, value);
-    -- The word is not one of the text's as it is written, such as one with a blank that the folding removes.
-    return case when masked = value then pg_catalog.regexp_replace(value, '\S', '*', 'g') else masked end;
-end
-$$;
-
-CREATE FUNCTION app.filtered_profile(former public.user_profiles, profile public.user_profiles) RETURNS public.user_profiles
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-    may_refuse boolean := former.id is not null and not app.is_merging();
-begin
-    if profile.full_name is distinct from former.full_name then
-        profile.full_name := app.filtered('names', case when may_refuse then 'full_name' end, profile.full_name);
-    end if;
-    if profile.bio is distinct from former.bio then
-        profile.bio := app.filtered('names', case when may_refuse then 'bio' end, profile.bio);
-    end if;
-    -- A username has no asterisks.
-    if may_refuse and profile.username is distinct from former.username
-       and app.filter_action('names', profile.username) is not null then
-        perform app.refuse_word('username');
-    end if;
-    return profile;
-end
-$$;
-
-CREATE FUNCTION app.filtered_words(value text) RETURNS text[]
-    LANGUAGE plpgsql IMMUTABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-    if pg_catalog.char_length(value) > 500 then
-        value := pg_catalog.regexp_replace(value, '(\S{250})(\S{250})\S+', '\1\2', 'g');
-    end if;
-    return app.words_of(app.folded(value));
 end
 $$;
 
@@ -6324,12 +6334,6 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.max_blocks() RETURNS integer
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    BEGIN ATOMIC
- SELECT 1000;
-END;
-
 CREATE FUNCTION app.masked(scope text, value text) RETURNS text
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -6351,6 +6355,12 @@ begin
                    with ordinality p (part, place));
 end
 $$;
+
+CREATE FUNCTION app.max_blocks() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT 1000;
+END;
 
 CREATE FUNCTION app.max_conversations() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -6855,6 +6865,9 @@ begin
     end if;
     return array_to_tsvector(app.search_words(app.search_text(content)) || array[
         '@' || right(conversation_id::text, 12), '@l' || (seconds >> 20), '@s' || (seconds >> 16)]);
+end
+$$;
+
 CREATE FUNCTION app.moderated_report(id uuid) RETURNS json
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -7228,8 +7241,7 @@ CREATE FUNCTION app.normalized(value text) RETURNS text
              ELSE t.trimmed
          END AS trimmed
     FROM ( SELECT btrim(normalized.value, ' 	
-
-                 　'::text) AS trimmed) t;
+                 　'::text) AS trimmed) t;
 END;
 
 CREATE FUNCTION app.normalized_file(attachment jsonb) RETURNS jsonb
@@ -8593,12 +8605,6 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.refuse_blocked() RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-    perform app.refuse_forbidden('You cannot write in this conversation.');
 CREATE FUNCTION app.refuse_banned(account auth.users) RETURNS void
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -8611,6 +8617,15 @@ begin
             message = pg_catalog.format('This account is suspended%s.', ' until ' || until),
             detail = pg_catalog.json_strip_nulls(pg_catalog.json_build_object('retry_at', until))::text;
     end if;
+end
+$$;
+
+CREATE FUNCTION app.refuse_blocked() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    perform app.refuse_forbidden('You cannot write in this conversation.');
 end
 $$;
 
@@ -14439,13 +14454,14 @@ REVOKE ALL ON FUNCTION api.avatars() FROM PUBLIC;
 GRANT ALL ON FUNCTION api.avatars() TO authenticated;
 GRANT ALL ON FUNCTION api.avatars() TO anon;
 
+REVOKE ALL ON FUNCTION api.ban_user(user_id uuid, until text) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.ban_user(user_id uuid, until text) TO authenticated;
+
 REVOKE ALL ON FUNCTION api.block_user(user_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.block_user(user_id uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.blocked_users() FROM PUBLIC;
 GRANT ALL ON FUNCTION api.blocked_users() TO authenticated;
-REVOKE ALL ON FUNCTION api.ban_user(user_id uuid, until text) FROM PUBLIC;
-GRANT ALL ON FUNCTION api.ban_user(user_id uuid, until text) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.change_username(username text, if_version bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.change_username(username text, if_version bigint) TO authenticated;
@@ -14594,10 +14610,11 @@ GRANT ALL ON FUNCTION api.sync(epoch text, since pg_snapshot, until pg_snapshot,
 REVOKE ALL ON FUNCTION api.typing(conversation_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.typing(conversation_id uuid) TO authenticated;
 
-REVOKE ALL ON FUNCTION api.unblock_user(user_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION api.unblock_user(user_id uuid) TO authenticated;
 REVOKE ALL ON FUNCTION api.unban_user(user_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.unban_user(user_id uuid) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.unblock_user(user_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.unblock_user(user_id uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.unschedule_message(id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.unschedule_message(id uuid) TO authenticated;
@@ -14704,12 +14721,13 @@ GRANT ALL ON FUNCTION app.attachment_members(attachment jsonb) TO postline_feed;
 REVOKE ALL ON FUNCTION app.attachments(attachment jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.attachments(attachment jsonb) TO authenticated;
 
-REVOKE ALL ON FUNCTION app.blocked_users(user_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.blocked_users(user_id uuid) TO postline_feed;
 REVOKE ALL ON FUNCTION app.ban_user(user_id uuid, until timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.ban_user(user_id uuid, until timestamp with time zone) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.bannable_account(user_id uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.blocked_users(user_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.blocked_users(user_id uuid) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.caller() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.caller() TO authenticated;
@@ -14901,8 +14919,6 @@ REVOKE ALL ON FUNCTION app.everyone() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.everyone() TO authenticated;
 GRANT ALL ON FUNCTION app.everyone() TO postline_feed;
 
-REVOKE ALL ON FUNCTION app.find_messages(query text, only_in uuid, only_by uuid, before_time timestamp with time zone, before_id uuid, max_results integer, duration interval, OUT conversations uuid[], OUT seqs bigint[], OUT positions text[], OUT next text, OUT is_partial boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.find_messages(query text, only_in uuid, only_by uuid, before_time timestamp with time zone, before_id uuid, max_results integer, duration interval, OUT conversations uuid[], OUT seqs bigint[], OUT positions text[], OUT next text, OUT is_partial boolean) TO authenticated;
 REVOKE ALL ON FUNCTION app.evidence_of_message(message public.messages) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.filter_action(scope text, value text) FROM PUBLIC;
@@ -14912,6 +14928,9 @@ REVOKE ALL ON FUNCTION app.filtered(scope text, field text, value text) FROM PUB
 REVOKE ALL ON FUNCTION app.filtered_profile(former public.user_profiles, profile public.user_profiles) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.filtered_words(value text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.find_messages(query text, only_in uuid, only_by uuid, before_time timestamp with time zone, before_id uuid, max_results integer, duration interval, OUT conversations uuid[], OUT seqs bigint[], OUT positions text[], OUT next text, OUT is_partial boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.find_messages(query text, only_in uuid, only_by uuid, before_time timestamp with time zone, before_id uuid, max_results integer, duration interval, OUT conversations uuid[], OUT seqs bigint[], OUT positions text[], OUT next text, OUT is_partial boolean) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.finish_abandoned_stream() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.finish_abandoned_stream() TO postline_feed;
@@ -15090,8 +15109,9 @@ REVOKE ALL ON FUNCTION app.make_login(login name, password text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.mark_blocked(one uuid, other uuid) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION app.max_blocks() FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.masked(scope text, value text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.max_blocks() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.max_conversations() FROM PUBLIC;
 
@@ -15189,6 +15209,7 @@ REVOKE ALL ON FUNCTION app.message_words(conversation_id uuid, created_at timest
 GRANT ALL ON FUNCTION app.message_words(conversation_id uuid, created_at timestamp with time zone, content text) TO authenticated;
 GRANT ALL ON FUNCTION app.message_words(conversation_id uuid, created_at timestamp with time zone, content text) TO service_role;
 GRANT ALL ON FUNCTION app.message_words(conversation_id uuid, created_at timestamp with time zone, content text) TO postline_sender;
+
 REVOKE ALL ON FUNCTION app.moderated_report(id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.moderated_report(id uuid) TO authenticated;
 
@@ -15393,8 +15414,9 @@ REVOKE ALL ON FUNCTION app.record_username() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.refuse_attachment(field text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION app.refuse_blocked() FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.refuse_banned(account auth.users) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.refuse_blocked() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.refuse_client_id() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.refuse_client_id() TO authenticated;

@@ -34,7 +34,8 @@ struct ChatEffects {
             case .discard(let changes): for change in changes { try await client.discardChange(change) }
             case .file(.send(let path, let text, let id, let details)):
                 try await send(OutgoingAttachment(contentsOf: try Self.file(path)), text, in: id, details)
-            case .search, .openDirect, .loadOlder, .loadReplies, .group, .schedule, .report, .file, .fetchCatalogue, .account,
+            case .search, .openDirect, .loadOlder, .loadReplies, .group, .schedule, .report, .file, .fetchCatalogue,
+                .account,
                 .quit:
                 return false
             }

@@ -188,7 +188,8 @@ extension Schema {
     private static let changesMembers: [(String, Schema)] = [("cursor", .string), ("reset", .bool), ("more", .bool)]
 
     private static let changesLists: [(String, Schema)] = [
-        ("me", .me), ("blocked", .array(of: .uuid)), ("profiles", .array(of: .profile)), ("presence", .array(of: .presence)),
+        ("me", .me), ("blocked", .array(of: .uuid)), ("profiles", .array(of: .profile)),
+        ("presence", .array(of: .presence)),
         ("conversations", .array(of: .conversation)),
         ("messages", .array(of: .message)),
         ("pieces", .array(of: .piece)),

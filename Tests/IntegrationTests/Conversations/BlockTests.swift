@@ -93,7 +93,8 @@ struct BlockTests {
                 ]
                 #expect(Set(refusals.map { $0?.message }) == ["There is no such user."])
             }
-            try await alice.refused(.invalidParams, "users.block", ["user_id": .string(Person.alice.id)], field: "user_id")
+            try await alice.refused(
+                .invalidParams, "users.block", ["user_id": .string(Person.alice.id)], field: "user_id")
             try await alice.refused(.invalidParams, "users.block", field: "user_id")
             try await alice.refused(.notFound, "users.block", ["user_id": .string(nobody)])
             #expect(try await stranger.call("users.blocked") == ["user_ids": []])
