@@ -52,10 +52,7 @@ struct ChatEffects {
             case .search(let query, .open):
                 report(.found(query: query, users: try await client.searchProfiles(query), purpose: .open))
             case .search(let query, .show):
-                let messages = try await client.searchMessages(query).messages
-                // People are found by the server only, and by shorter texts.
-                let users = try? await client.searchProfiles(query)
-                report(.found(query: query, users: users ?? [], messages: messages, purpose: .show))
+                try await search(query)
             case .openDirect(let person):
                 report(.opened(conversationID: try await client.openConversation(with: person.id)))
             case .loadOlder(let id):
@@ -75,6 +72,18 @@ struct ChatEffects {
             }
         } catch {
             fail(error)
+        }
+    }
+
+    /// Searches messages, and people by a text of at most 50 characters. Without a connection stored messages only.
+    private func search(_ query: String) async throws {
+        let messages = try await client.searchMessages(query).messages
+        do {
+            let users = query.count <= 50 ? try await client.searchProfiles(query) : []
+            report(.found(query: query, users: users, messages: messages, purpose: .show))
+        } catch {
+            if !messages.isEmpty { report(.found(query: query, users: [], messages: messages, purpose: .show)) }
+            throw error
         }
     }
 

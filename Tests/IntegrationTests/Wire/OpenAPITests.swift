@@ -131,6 +131,8 @@ struct OpenAPITests {
         try await calls.call(alice, "profiles.get", ["username": "bob"])
         try await calls.call(alice, "profiles.search", ["query": "bob", "limit": 5])
         try await calls.call(alice, "presence.get", ["user_ids": [bob]])
+        for method in ["users.block", "users.unblock"] { try await calls.call(alice, method, ["user_id": bob]) }
+        try await calls.call(alice, "users.blocked")
         try await calls.call(alice, "session.set_state", ["state": "active"])
         let device = try await calls.call(
             alice, "devices.register",

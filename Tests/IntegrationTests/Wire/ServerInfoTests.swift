@@ -13,7 +13,7 @@ struct ServerInfoTests {
                 info,
                 [
                     "server", "version", "protocol", "max_line_bytes", "max_in_flight", "ping_seconds", "features",
-                    "time",
+                    "contact", "time",
                 ])
             #expect(info["features"] == .array(ServerInfo.features.map { .string($0) }))
             #expect(info["server"] == "postline")
