@@ -3207,9 +3207,10 @@ begin
      cross join lateral (
             select m.conversation_id, m.last_read_seq from public.conversation_members m
              where m.conversation_id = r.conversation_id and m.user_id = r.user_id and not m.is_deleted
+               and not m.is_blocked
             union all
             select m.conversation_id, m.last_read_seq from public.conversation_members m
-             where r.conversation_id is null and m.user_id = r.user_id and not m.is_deleted) m
+             where r.conversation_id is null and m.user_id = r.user_id and not m.is_deleted and not m.is_blocked) m
      cross join lateral (
             select from public.conversations c
              where c.id = m.conversation_id and c.last_seq > m.last_read_seq
@@ -6212,7 +6213,7 @@ declare
     report app.reports;
 begin
     select r.* into report from app.reports r where r.id = locked_report.id for update;
-    if report.id is null then
+    if report.id is null or report.reported_id = auth.uid() then
         perform app.refuse_hidden('There is no such report.');
     end if;
     return report;
@@ -6877,7 +6878,7 @@ declare
 begin
     perform app.moderator();
     select r.* into report from app.reports r where r.id = moderated_report.id;
-    if report.id is null then
+    if report.id is null or report.reported_id = auth.uid() then
         perform app.refuse_hidden('There is no such report.');
     end if;
     return app.report_with_evidence(report);
@@ -7362,7 +7363,11 @@ begin
     elsif coalesce(new.content, '') = '' and new.version <> 0 then
         perform app.refuse_content();
     end if;
-    if new.content <> '' and exists (select from app.filter_rules) then
+    -- A message that is repeated has been sent, whatever the rules are now.
+    if new.content <> '' and exists (select from app.filter_rules) and not exists (
+        select from public.messages s
+         where s.conversation_id = new.conversation_id and s.sender_id = new.sender_id
+           and s.client_id = new.client_id) then
         original := new.content;
         new.content := app.filtered('messages', 'content', original);
     end if;
@@ -7667,11 +7672,15 @@ CREATE FUNCTION app.propagate_block() RETURNS trigger
     AS $$
 declare
     block public.blocks := coalesce(new, old);
+    -- For the other user nothing changes while it blocks the first one itself: it must not learn of the block.
+    affected uuid[] := array[block.blocker_id] || case when not exists (
+        select from public.blocks b
+         where b.blocker_id = block.blocked_id and b.blocked_id = block.blocker_id) then block.blocked_id end;
 begin
     perform app.mark_blocked(block.blocker_id, block.blocked_id);
     insert into public.presence as p (user_id, hidden_xid)
     select u.id, pg_catalog.pg_current_xact_id()
-      from unnest(array[block.blocker_id, block.blocked_id]) u (id) order by u.id
+      from unnest(affected) u (id) where u.id is not null order by u.id
     on conflict on constraint presence_pkey do update
        set hidden_xid = excluded.hidden_xid, changed_xid = excluded.hidden_xid;
     return null;
@@ -9283,12 +9292,13 @@ begin
         ids := array(
             select r.id from app.reports r
              where r.state = 'closed' and (r.created_at, r.id) < (after_time, after_id)
+               and r.reported_id is distinct from auth.uid()
              order by r.created_at desc, r.id desc limit max_results);
     else
         ids := array(
             select r.id from app.reports r
              where r.state <> 'closed' and r.state = coalesce(report_page.state, r.state)
-               and (r.created_at, r.id) > (after_time, after_id)
+               and (r.created_at, r.id) > (after_time, after_id) and r.reported_id is distinct from auth.uid()
              order by r.created_at, r.id limit max_results);
     end if;
     return pg_catalog.json_build_object(
@@ -9831,10 +9841,10 @@ begin
         perform app.refuse_forbidden('Only the owner and admins of a group can pin messages.');
     elsif is_pinned = (seq = any (pinned)) then
         return;
-    elsif not is_pinned then
-        pinned := pg_catalog.array_remove(pinned, seq);
     elsif app.has_block(conversation_id) then
         perform app.refuse_blocked();
+    elsif not is_pinned then
+        pinned := pg_catalog.array_remove(pinned, seq);
     elsif message.deleted_at is not null then
         perform app.refuse_forbidden('A deleted message cannot be pinned.');
     elsif pg_catalog.cardinality(pinned) >= 50 then

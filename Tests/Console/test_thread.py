@@ -106,7 +106,8 @@ class ThreadTests(ConsoleCase):
         self.no_menu(bob)
         alice.focus_on(text)
         alice.press(Keys.SPACE)
-        self.assertEqual(self.menu(alice), ["Reply", "React", "Copy text", "Pin", f"About {name_of(BOB)}"])
+        self.assertEqual(
+            self.menu(alice), ["Reply", "React", "Copy text", "Pin", f"About {name_of(BOB)}", "Report…"])
 
     def test_the_menu_edits_and_deletes(self):
         alice, bob = self.two_people()

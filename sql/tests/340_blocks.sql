@@ -92,6 +92,7 @@ select pg_temp.unblock('alice', 'bob');
 select tests.say('direct', 'alice', 'first'), tests.say('direct', 'bob', 'second');
 select tests.as('bob', format('api.send_message(%L, ''kept'', %L)', tests.id('direct'), tests.id('dave')));
 select tests.as('bob', format('api.stream_message(%L, ''grows'')', tests.id('direct')));
+select tests.as('alice', format('api.pin_message(%L, 2, true)', tests.id('direct')));
 select tests.as(who, format('api.react(%L, 1, ''👍'')', tests.id('direct')))
   from unnest(array['alice', 'bob']) who;
 select pg_temp.block('alice', 'bob');
@@ -106,7 +107,7 @@ select is(pg_temp.both(call), 'alice PL007 You cannot write in this conversation
        'api.stream_message({direct}, ''x'')',
        'api.schedule_message({direct}, app.utc(now() + interval ''1 hour''), ''x'', gen_random_uuid())',
        'api.react({direct}, 2, ''🔥'')',
-       'api.pin_message({direct}, 1, true)',
+       'api.pin_message({direct}, 1, true)', 'api.pin_message({direct}, 2, false)',
        'app.set_conversation_data({direct}, ''{"a":1}'')']) call;
 select is(tests.as('alice', format('api.edit_message(%L, 1, ''x'')', tests.id('direct'))),
     'PL007 You cannot write in this conversation.', 'the blocker cannot edit');
@@ -138,6 +139,10 @@ select is(tests.as(who, format('api.typing(%L)', tests.id('direct'))), 'false', 
   from unnest(array['alice', 'bob']) who;
 select is(tests.as(who, format('api.typing(%L)', tests.id('group'))), 'true', 'in a group it is, to the others')
   from unnest(array['alice', 'bob']) who;
+select is((select count(*) from app.acknowledged_messages(
+               array[tests.id('carol'), tests.id('bob')], array[pg_current_snapshot(), pg_current_snapshot()],
+               array[1, 2], array[tests.id('group'), tests.id('direct')]) a where a.user_id = tests.id('bob')),
+    0::bigint, 'no delivered mark shows that a device is online');
 select is(pg_temp.both('api.open_conversation({other})'), 'alice ok, bob ok', 'both still see the conversation');
 select is(pg_temp.both('api.mark_read({direct}, 4)'), 'alice ok, bob ok', 'and read it');
 select is(pg_temp.both('api.react({direct}, 1, ''👍'', false)'), 'alice ok, bob ok', 'and take reactions back');
@@ -220,7 +225,11 @@ select is(pg_temp.told('alice'), 'blocked nobody; bob on, carol on', 'the list i
 select is(pg_temp.told('bob'), 'blocked nobody; alice -, carol on');
 select is((tests.member('direct', 'bob')).is_blocked, false, 'the members are no longer marked');
 select is(pg_temp.both('api.send_message({direct}, ''again'')'), 'alice ok, bob ok', 'both write again');
-select pg_temp.block('alice', 'bob'), pg_temp.block('bob', 'alice'), pg_temp.unblock('alice', 'bob');
+select pg_temp.block('alice', 'bob');
+select tests.age();
+select pg_temp.block('bob', 'alice');
+select is(pg_temp.behind(), 'bob', 'who blocks already is not told of the other''s block');
+select pg_temp.unblock('alice', 'bob');
 select is((tests.member('direct', 'bob')).is_blocked, true, 'of two blocks each holds alone');
 select is(pg_temp.unblock('bob', 'alice'), 'nobody');
 

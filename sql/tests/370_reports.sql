@@ -167,6 +167,14 @@ select is(tests.last_order(), format('moderator carol resolve-report bob {"repor
     'the audit log has the outcome') from r where name = 'insult';
 select is(tests.as('carol', format('api.resolve_report(%L, ''warned'')', id))::jsonb ->> 'resolution', 'First time',
     'closing it again changes nothing') from r where name = 'insult';
+
+-- A report of a moderator is for the others.
+insert into r values ('of carol', tests.report('bob', format('null, null, %L, ''abuse'', null', tests.id('carol'))));
+select is(tests.as('carol', format(call, id)), 'PL008 There is no such report.', 'a moderator does not see ' || call)
+  from r, unnest(array['api.report(%L)', 'api.assign_report(%L)', 'api.resolve_report(%L, ''dismissed'')']) call
+ where name = 'of carol';
+select is(tests.as('carol', 'api.reports()') like '%' || id || '%', false, 'nor in the queue')
+  from r where name = 'of carol';
 select is(tests.as('carol', format('api.resolve_report(%L, ''banned'')', id)), 'PL007 This report is closed.',
     'a closed report keeps its outcome') from r where name = 'insult';
 select is(tests.as('carol', format('api.assign_report(%L)', id)), 'PL007 This report is closed.',

@@ -55,6 +55,10 @@ select is(tests.as('alice', format(
 select is(tests.as('alice', format(
     'api.sent_message(%L, ''darn 2'', ''00000000-0000-4000-8000-0000000000aa'') ->> ''content''', tests.id('direct'))),
     'PL012 "client_id" was already used for another message in this conversation.', 'another text is not');
+select is(tests.send('a newish text', '00000000-0000-4000-8000-0000000000ab'), 'a newish text');
+select admin.add_filter_rule('me', 'newish', 'messages', 'refuse');
+select matches(tests.send('a newish text', '00000000-0000-4000-8000-0000000000ab'), '^23505 ',
+    'a repeated message counts as sent, also after a new rule');
 select is(tests.attempt('alice', format(
     $$insert into public.messages (conversation_id, sender_id, content) values (%L, %L, 'idiot')$$, tests.id('direct'),
     tests.id('alice'))), 'PL017', 'psql does not go round it');

@@ -33,14 +33,21 @@ actor CapturingClient {
     /// Sends a request, reads up to its response, and returns that line.
     @discardableResult
     func call(_ method: String, _ params: JSONObject) async throws -> String {
+        let id = try await send(method, params)
+        return try await read(to: #"{"jsonrpc":"2.0","id":\#(id),"#, "the answer of \(method)")
+    }
+
+    /// Sends a request, and returns its id.
+    private func send(_ method: String, _ params: JSONObject) async throws -> String {
         lastID += 1
         let id = "\"request-\(lastID)\""
         let line = #"{"jsonrpc":"2.0","id":\#(id),"method":"\#(method)","params":\#(params.text)}"#
         try await channel.writeAndFlush(ByteBuffer(string: line + "\n")).get()
-        return try await read(to: #"{"jsonrpc":"2.0","id":\#(id),"#, "the answer of \(method)")
+        return id
     }
 
-    /// Reads up to a line that contains the text, including the lines since the last `take`.
+    /// Reads up to a line that contains the text, including the lines since the last `take`. Syncs anew if the server
+    /// asks for it.
     @discardableResult
     func read(to text: String, _ what: String) async throws -> String {
         for line in captured.reversed() {
@@ -60,6 +67,8 @@ actor CapturingClient {
             guard let next else { throw TimeoutError(description: "the connection ended before \(what)") }
             captured.append(next)
             let line = String(decoding: next, as: UTF8.self)
+            // As of a block: nothing more is pushed before the view is read again.
+            if line.contains(#""method":"sync.lagged""#) { _ = try await send("sync.open", [:]) }
             if line.contains(text) { return line }
         }
     }

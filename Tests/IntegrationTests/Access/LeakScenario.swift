@@ -233,12 +233,6 @@ extension LeakScenario {
             if let cursor = result["cursor"]?.stringValue, let user = observer.user {
                 cursors[user, default: []].append(cursor)
             }
-            if method.hasPrefix("users."), let other = params["user_id"]?.stringValue {
-                // The live sessions of both users must read their view again.
-                for affected in observers where [observer.user, other].contains(affected.user) {
-                    try await affected.client.call("sync.open", [:])
-                }
-            }
             if method == "messages.schedule", let id = result["id"]?.stringValue { scheduled.append(id) }
         }
         return (observer.client, "\(method) \(params.text) of \(observer.user ?? "nobody")")
@@ -412,7 +406,7 @@ extension LeakScenario {
         let room = JSON.string(any(of: seen.rooms) ?? nobody)
         let somebody = JSON.string(any(of: users) ?? nobody)
         let seq = JSON.integer(1 + roll(4))
-        switch roll(27) {
+        switch roll(32) {
         case 22: return ("messages.search", ["query": "say", "conversation_id": room])
         case 23: return ("messages.search", ["query": .string(any(of: known.sorted()) ?? "say")])
         case 24:
@@ -422,7 +416,7 @@ extension LeakScenario {
             )
         case 25:
             return ("reports.create", ["user_id": somebody, "reason": "abuse", "comment": .string(mark())])
-        case 26: return ("reports.list", [:])
+        case 26...30: return ("reports.list", [:])
         case 20:
             return (
                 "messages.append",

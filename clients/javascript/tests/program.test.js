@@ -94,7 +94,8 @@ function contents({ conversations }, id) {
 
 /** The members of a message that has no details, and of a conversation that has none. */
 const noDetails = {
-  kind: 'text', attachments: [], reply_to: null, mentions: [], mentions_everyone: false, data: null, reactions: [],
+  kind: 'text', streaming: false, attachments: [], reply_to: null, mentions: [], mentions_everyone: false,
+  data: null, reactions: [],
 }
 const noSettings = {
   unread_mentions: 0, is_marked_unread: false, is_archived: false, is_pinned: false, pinned_seqs: [], data: null,

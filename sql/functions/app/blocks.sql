@@ -110,11 +110,15 @@ create or replace function app.propagate_block() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     block public.blocks := coalesce(new, old);
+    -- For the other user nothing changes while it blocks the first one itself: it must not learn of the block.
+    affected uuid[] := array[block.blocker_id] || case when not exists (
+        select from public.blocks b
+         where b.blocker_id = block.blocked_id and b.blocked_id = block.blocker_id) then block.blocked_id end;
 begin
     perform app.mark_blocked(block.blocker_id, block.blocked_id);
     insert into public.presence as p (user_id, hidden_xid)
     select u.id, pg_catalog.pg_current_xact_id()
-      from unnest(array[block.blocker_id, block.blocked_id]) u (id) order by u.id
+      from unnest(affected) u (id) where u.id is not null order by u.id
     on conflict on constraint presence_pkey do update
        set hidden_xid = excluded.hidden_xid, changed_xid = excluded.hidden_xid;
     return null;

@@ -120,7 +120,8 @@ $$;
 -- Returns the messages that devices have acknowledged, as marks for app.report_delivered. Each device is one of a user
 -- of `users`, and has received what its cursor of `cursors` sees. Row by row, the device at the index of `devices` has
 -- acknowledged a conversation of `conversations`, or all (null). `place` is the row. Conversations without a message
--- beyond the user's marks have no mark, nor has a user who hides its presence: its marks would show when it is online.
+-- beyond the user's marks have no mark, nor has a user who hides its presence, or one of a direct conversation in which
+-- one of the two blocks the other: its marks would show when it is online.
 --
 -- A cursor that sees a message sees all before it in the conversation. So one that does not see the first newer message
 -- is done with the conversation: a client that repeats an old cursor costs little. Of the others the last 100 newer
@@ -144,9 +145,10 @@ begin
      cross join lateral (
             select m.conversation_id, m.last_read_seq from public.conversation_members m
              where m.conversation_id = r.conversation_id and m.user_id = r.user_id and not m.is_deleted
+               and not m.is_blocked
             union all
             select m.conversation_id, m.last_read_seq from public.conversation_members m
-             where r.conversation_id is null and m.user_id = r.user_id and not m.is_deleted) m
+             where r.conversation_id is null and m.user_id = r.user_id and not m.is_deleted and not m.is_blocked) m
      cross join lateral (
             select from public.conversations c
              where c.id = m.conversation_id and c.last_seq > m.last_read_seq

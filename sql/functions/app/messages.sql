@@ -78,7 +78,11 @@ begin
     elsif coalesce(new.content, '') = '' and new.version <> 0 then
         perform app.refuse_content();
     end if;
-    if new.content <> '' and exists (select from app.filter_rules) then
+    -- A message that is repeated has been sent, whatever the rules are now.
+    if new.content <> '' and exists (select from app.filter_rules) and not exists (
+        select from public.messages s
+         where s.conversation_id = new.conversation_id and s.sender_id = new.sender_id
+           and s.client_id = new.client_id) then
         original := new.content;
         new.content := app.filtered('messages', 'content', original);
     end if;

@@ -9,14 +9,14 @@ begin
 end
 $$;
 
--- Returns the locked report with that id, or raises not_found.
+-- Returns the locked report with that id, or raises not_found, also for a report of the caller itself.
 create or replace function app.locked_report(id uuid) returns app.reports
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     report app.reports;
 begin
     select r.* into report from app.reports r where r.id = locked_report.id for update;
-    if report.id is null then
+    if report.id is null or report.reported_id = auth.uid() then
         perform app.refuse_hidden('There is no such report.');
     end if;
     return report;
@@ -40,7 +40,7 @@ declare
 begin
     perform app.moderator();
     select r.* into report from app.reports r where r.id = moderated_report.id;
-    if report.id is null then
+    if report.id is null or report.reported_id = auth.uid() then
         perform app.refuse_hidden('There is no such report.');
     end if;
     return app.report_with_evidence(report);

@@ -18,10 +18,10 @@ begin
         perform app.refuse_forbidden('Only the owner and admins of a group can pin messages.');
     elsif is_pinned = (seq = any (pinned)) then
         return;
-    elsif not is_pinned then
-        pinned := pg_catalog.array_remove(pinned, seq);
     elsif app.has_block(conversation_id) then
         perform app.refuse_blocked();
+    elsif not is_pinned then
+        pinned := pg_catalog.array_remove(pinned, seq);
     elsif message.deleted_at is not null then
         perform app.refuse_forbidden('A deleted message cannot be pinned.');
     elsif pg_catalog.cardinality(pinned) >= 50 then

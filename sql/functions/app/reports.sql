@@ -171,7 +171,7 @@ end
 $$;
 
 -- Returns a page of the reports that are not closed, or of those of one state: the oldest first, closed ones the newest
--- first.
+-- first. Without those of the caller itself.
 create or replace function app.report_page(state text, max_results integer, after text) returns json
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -195,12 +195,13 @@ begin
         ids := array(
             select r.id from app.reports r
              where r.state = 'closed' and (r.created_at, r.id) < (after_time, after_id)
+               and r.reported_id is distinct from auth.uid()
              order by r.created_at desc, r.id desc limit max_results);
     else
         ids := array(
             select r.id from app.reports r
              where r.state <> 'closed' and r.state = coalesce(report_page.state, r.state)
-               and (r.created_at, r.id) > (after_time, after_id)
+               and (r.created_at, r.id) > (after_time, after_id) and r.reported_id is distinct from auth.uid()
              order by r.created_at, r.id limit max_results);
     end if;
     return pg_catalog.json_build_object(
