@@ -35,8 +35,7 @@ struct ChatEffects {
             case .file(.send(let path, let text, let id, let details)):
                 try await send(OutgoingAttachment(contentsOf: try Self.file(path)), text, in: id, details)
             case .search, .openDirect, .loadOlder, .loadReplies, .group, .schedule, .report, .file, .fetchCatalogue,
-                .account,
-                .quit:
+                .account, .quit:
                 return false
             }
         } catch {
