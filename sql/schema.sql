@@ -5962,6 +5962,18 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.is_repeated(message public.messages) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return exists (
+        select from public.messages s
+         where s.conversation_id = message.conversation_id and s.sender_id = message.sender_id
+           and s.client_id = message.client_id);
+end
+$$;
+
 CREATE FUNCTION app.is_similar_word(a text, b text) RETURNS boolean
     LANGUAGE sql STABLE PARALLEL SAFE
     BEGIN ATOMIC
@@ -6327,11 +6339,13 @@ CREATE FUNCTION app.mark_blocked(one uuid, other uuid) RETURNS void
     AS $$
 declare
     room uuid;
+    is_marked boolean;
 begin
     select c.id into room from public.conversations c
      where c.participant1_id = least(one, other) and c.participant2_id = greatest(one, other) for no key update;
-    update public.conversation_members m set is_blocked = app.is_blocked(one, other)
-     where m.conversation_id = room and m.is_blocked <> app.is_blocked(one, other);
+    is_marked := app.is_blocked(one, other);
+    update public.conversation_members m set is_blocked = is_marked
+     where m.conversation_id = room and m.is_blocked <> is_marked;
 end
 $$;
 
@@ -6855,7 +6869,7 @@ CREATE FUNCTION app.message_words(conversation_id uuid, created_at timestamp wit
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-    -- Of a difference, since the epoch of a time is not immutable.
+    -- Computed from a difference, since the epoch of a time is not immutable.
     seconds bigint := floor(extract(epoch from least(created_at, timestamptz '9999-01-01 00:00:00+00')
                                                - timestamptz '2000-01-01 00:00:00+00'));
 begin
@@ -7364,10 +7378,7 @@ begin
         perform app.refuse_content();
     end if;
     -- A message that is repeated has been sent, whatever the rules are now.
-    if new.content <> '' and exists (select from app.filter_rules) and not exists (
-        select from public.messages s
-         where s.conversation_id = new.conversation_id and s.sender_id = new.sender_id
-           and s.client_id = new.client_id) then
+    if new.content <> '' and exists (select from app.filter_rules) and not app.is_repeated(new) then
         original := new.content;
         new.content := app.filtered('messages', 'content', original);
     end if;
@@ -7399,10 +7410,7 @@ begin
          where m.conversation_id = new.conversation_id and m.user_id = new.sender_id and not m.is_deleted;
         if seat.user_id is not null then
             -- A repeated message has been sent, whoever blocks whom now.
-            if seat.is_blocked and not exists (
-                select from public.messages s
-                 where s.conversation_id = new.conversation_id and s.sender_id = new.sender_id
-                   and s.client_id = new.client_id) then
+            if seat.is_blocked and not app.is_repeated(new) then
                 perform app.refuse_blocked();
             end if;
             raise exception using errcode = 'unique_violation', constraint = 'messages_client_id_key',
@@ -15060,6 +15068,8 @@ GRANT INSERT(emoji) ON TABLE public.message_reactions TO authenticated;
 GRANT UPDATE(is_set) ON TABLE public.message_reactions TO authenticated;
 
 REVOKE ALL ON FUNCTION app.is_reaction_move(before public.message_reactions, after public.message_reactions) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.is_repeated(message public.messages) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.is_similar_word(a text, b text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.is_similar_word(a text, b text) TO authenticated;

@@ -97,7 +97,7 @@ $$;
 create function app.message_words(conversation_id uuid, created_at timestamptz, content text) returns tsvector
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
-    -- Of a difference, since the epoch of a time is not immutable.
+    -- Computed from a difference, since the epoch of a time is not immutable.
     seconds bigint := floor(extract(epoch from least(created_at, timestamptz '9999-01-01 00:00:00+00')
                                                - timestamptz '2000-01-01 00:00:00+00'));
 begin

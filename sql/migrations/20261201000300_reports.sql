@@ -36,7 +36,7 @@ comment on column app.reports.notify_at is 'The next attempt to tell the webhook
 create index reports_pending on app.reports (created_at, id) where state <> 'closed';
 create index reports_pending_reporter on app.reports (reporter_id) where state <> 'closed';
 create index reports_closed on app.reports (created_at, id) where state = 'closed';
--- What cleanup looks for.
+-- The closed reports that the cleanup looks for.
 create index reports_evidence on app.reports (closed_at) where evidence is not null and state = 'closed';
 create index reports_notify_at on app.reports (notify_at) where notify_at is not null;
 -- Merging and deletion of users.

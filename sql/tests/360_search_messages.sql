@@ -17,7 +17,7 @@ begin
               from json_array_elements(answer::json -> 'messages') with ordinality as w (m, place)), '');
 end $$;
 
--- Who finds what.
+-- Results by user.
 select tests.say('direct', 'bob', 'The walrus called');
 select tests.say('group', 'alice', 'A walrus in the group');
 select tests.say('group', 'carol', 'Carol saw the walruses');

@@ -20,7 +20,7 @@ select tests.say('group', 'bob', 'an insult');
 select tests.say('direct', 'bob', 'a threat');
 select tests.age();
 
--- Who may report what.
+-- Permitted and refused reports.
 create temporary table r (name text primary key, id text);
 grant select on r to public;
 create temporary table before_report as

@@ -65,11 +65,13 @@ create or replace function app.mark_blocked(one uuid, other uuid) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     room uuid;
+    is_marked boolean;
 begin
     select c.id into room from public.conversations c
      where c.participant1_id = least(one, other) and c.participant2_id = greatest(one, other) for no key update;
-    update public.conversation_members m set is_blocked = app.is_blocked(one, other)
-     where m.conversation_id = room and m.is_blocked <> app.is_blocked(one, other);
+    is_marked := app.is_blocked(one, other);
+    update public.conversation_members m set is_blocked = is_marked
+     where m.conversation_id = room and m.is_blocked <> is_marked;
 end
 $$;
 

@@ -35,6 +35,17 @@ begin
 end
 $$;
 
+-- Returns true if its sender has sent a message with the client_id of this new one in the conversation.
+create or replace function app.is_repeated(message public.messages) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    return exists (
+        select from public.messages s
+         where s.conversation_id = message.conversation_id and s.sender_id = message.sender_id
+           and s.client_id = message.client_id);
+end
+$$;
+
 -- Numbers a new message under its conversation's lock, stores it as the conversation's last message, and moves the
 -- sender's read mark. The hot path of the service: two statements, each by primary key. Lock order: conversation,
 -- members, messages.
@@ -79,10 +90,7 @@ begin
         perform app.refuse_content();
     end if;
     -- A message that is repeated has been sent, whatever the rules are now.
-    if new.content <> '' and exists (select from app.filter_rules) and not exists (
-        select from public.messages s
-         where s.conversation_id = new.conversation_id and s.sender_id = new.sender_id
-           and s.client_id = new.client_id) then
+    if new.content <> '' and exists (select from app.filter_rules) and not app.is_repeated(new) then
         original := new.content;
         new.content := app.filtered('messages', 'content', original);
     end if;
@@ -114,10 +122,7 @@ begin
          where m.conversation_id = new.conversation_id and m.user_id = new.sender_id and not m.is_deleted;
         if seat.user_id is not null then
             -- A repeated message has been sent, whoever blocks whom now.
-            if seat.is_blocked and not exists (
-                select from public.messages s
-                 where s.conversation_id = new.conversation_id and s.sender_id = new.sender_id
-                   and s.client_id = new.client_id) then
+            if seat.is_blocked and not app.is_repeated(new) then
                 perform app.refuse_blocked();
             end if;
             raise exception using errcode = 'unique_violation', constraint = 'messages_client_id_key',

@@ -1,5 +1,5 @@
--- What moderators do: the queue of reports, removing messages, and banning users. Each function checks app.moderator()
--- first, and writes a row of admin.audit in the same transaction.
+-- The actions of moderators: the queue of reports, removing messages, and banning users. Each function checks
+-- app.moderator() first, and writes a row of admin.audit in the same transaction.
 
 -- Records a moderator's action.
 create or replace function app.record_moderation(action text, user_id uuid, detail jsonb) returns void
