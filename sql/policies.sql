@@ -89,6 +89,7 @@ alter table app.pushes enable row level security;
 alter table app.push_cursor enable row level security;
 alter table app.push_backlog enable row level security;
 alter table app.push_queue enable row level security;
+alter table app.reaction_pushes enable row level security;
 alter table app.mails enable row level security;
 alter table app.mail_tokens enable row level security;
 alter table app.mail_counts enable row level security;
@@ -516,7 +517,10 @@ grant execute on function
     app.wait_for_wal_flush(), app.log_end(pg_lsn), app.report_presence(uuid, integer, uuid[], uuid[], boolean),
     app.report_delivered(uuid[], uuid[], bigint[]),
     app.report_acknowledged(uuid[], text[], pg_snapshot[], integer[], uuid[]),
-    app.end_nodes(), app.queue_pushes(), app.claim_pushes(integer, boolean), app.record_stored_media(uuid),
+    app.end_nodes(), app.queue_pushes(), app.claim_pushes(integer, boolean),
+    app.claim_reaction_pushes(integer, boolean),
+    app.record_reaction_push_results(uuid[], uuid[], bigint[], uuid[], text[], double precision[]),
+    app.record_stored_media(uuid),
     app.claim_removals(integer), app.complete_removals(uuid[], text[]), app.acquire_lease(text, uuid, double precision),
     app.release_lease(text, uuid), app.move_messages(uuid, boolean), app.send_due(), app.finish_abandoned_stream(),
     app.stream_text(uuid, bigint), app.flush_message_words(),

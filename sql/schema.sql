@@ -1119,11 +1119,11 @@ begin
                    'conversation_id', l.conversation_id, 'seq', l.seq, 'attempts', l.attempts,
                    'noted_at', app.utc(l.noted_at), 'due_at', app.utc(l.due_at))
                    order by l.noted_at, l.device_id, l.conversation_id)
-          from (select * from app.pushes w where w.due_at is not null
+          from (select w.* from admin.waiting_pushes() w
                  order by w.noted_at, w.device_id, w.conversation_id limit most) l
           join app.devices d on d.id = l.device_id
           left join public.user_profiles p on p.id = d.user_id), '[]'),
-        'total', (select count(*) from app.pushes w where w.due_at is not null));
+        'total', (select count(*) from admin.waiting_pushes()));
 end
 $$;
 
@@ -1227,6 +1227,7 @@ declare
     one uuid := case when device is not null then admin.checked_id(device, 'device') end;
     whom uuid := (select d.user_id from app.devices d where d.id = one);
     retried integer;
+    reactions integer;
 begin
     if one is not null and whom is null then
         raise exception using errcode = 'PA002', message = 'There is no such device.';
@@ -1234,6 +1235,10 @@ begin
     update app.pushes p set due_at = pg_catalog.clock_timestamp(), attempts = 0
      where p.due_at is not null and (one is null or p.device_id = one);
     get diagnostics retried = row_count;
+    update app.reaction_pushes p set due_at = pg_catalog.clock_timestamp(), attempts = 0
+     where one is null or p.device_id = one;
+    get diagnostics reactions = row_count;
+    retried := retried + reactions;
     perform admin.record_action(operator, 'retry-push', whom, pg_catalog.jsonb_build_object(
         'device', one, 'retried', retried));
     return pg_catalog.json_build_object('retried', retried);
@@ -1384,6 +1389,50 @@ begin
     return case when value is not null then app.utc(least(value, '9999-12-31T23:59:59Z')) end;
 end
 $$;
+
+CREATE TABLE app.pushes (
+    device_id uuid NOT NULL,
+    conversation_id uuid NOT NULL,
+    seq bigint NOT NULL,
+    told_seq bigint DEFAULT 0 NOT NULL,
+    noted_at timestamp with time zone NOT NULL,
+    due_at timestamp with time zone,
+    attempts integer DEFAULT 0 NOT NULL,
+    sender_id uuid DEFAULT '00000000-0000-0000-0000-000000000000'::uuid NOT NULL
+)
+WITH (fillfactor='70');
+
+CREATE TABLE app.reaction_pushes (
+    device_id uuid NOT NULL,
+    conversation_id uuid NOT NULL,
+    seq bigint NOT NULL,
+    user_id uuid NOT NULL,
+    emoji text NOT NULL,
+    noted_at timestamp with time zone NOT NULL,
+    due_at timestamp with time zone NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL
+);
+
+CREATE FUNCTION admin.waiting_pushes() RETURNS TABLE(device_id uuid, conversation_id uuid, seq bigint, attempts integer, noted_at timestamp with time zone, due_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT w.device_id,
+     w.conversation_id,
+     w.seq,
+     w.attempts,
+     w.noted_at,
+     w.due_at
+    FROM app.pushes w
+   WHERE (w.due_at IS NOT NULL)
+ UNION ALL
+  SELECT r.device_id,
+     r.conversation_id,
+     r.seq,
+     r.attempts,
+     r.noted_at,
+     r.due_at
+    FROM app.reaction_pushes r;
+END;
 
 CREATE FUNCTION api.add_members(conversation_id uuid, user_ids uuid[], profiles boolean DEFAULT false) RETURNS json
     LANGUAGE plpgsql
@@ -3760,6 +3809,8 @@ begin
             elsif coalesce(patch -> 'preferences' -> 'presence', 'null') not in ('null', '"nobody"', '"contacts"') then
                 perform app.refuse_param('preferences',
                     '"presence" in "preferences" must be "nobody", or "contacts" for users who share a conversation.');
+            elsif pg_catalog.jsonb_typeof(patch -> 'preferences' -> 'notify_reactions') not in ('boolean', 'null') then
+                perform app.refuse_param('preferences', '"notify_reactions" in "preferences" must be true or false.');
             end if;
             private.preferences := case when patch -> 'preferences' = 'null' then '{}' else (
                 select coalesce(pg_catalog.jsonb_object_agg(merged.key, merged.value), '{}')
@@ -4254,7 +4305,7 @@ begin
     judged as materialized (
         select q.place, q.device_id, q.conversation_id, q.told_seq, q.attempts, q.noted_at, d.user_id, d.platform,
                d.token, d.environment, d.locale, n.seq as newest, n.sender_id, n.kind as message_kind,
-               case when n.is_named and n.kind in ('video', 'voice') then '' else n.content end as content,
+               n.content,
                m.last_read_seq,
                case when m.user_id is null then 'forget'
                     when q.seq <= m.last_read_seq then
@@ -4278,9 +4329,7 @@ begin
           left join public.conversation_mutes x
             on x.conversation_id = q.conversation_id and x.user_id = d.user_id
           left join lateral (
-                select t.seq, t.sender_id, t.content,
-                       case when t.attachment ->> 'waveform' is not null then 'voice' else t.kind::text end as kind,
-                       t.content = t.attachment ->> 'name' as is_named
+                select t.seq, t.sender_id, app.pushed_kind(t) as kind, app.pushed_text(t) as content
                   -- Among the newest 1,000, since a sender may have deleted any number of messages.
                   from ((select y.seq
                            from (select t.seq, t.sender_id, t.deleted_at from public.messages t
@@ -4311,10 +4360,7 @@ begin
     badges as materialized (
         select u.user_id, b.badge
           from (select distinct k.user_id from judged k where k.verdict in ('tell', 'read', 'late')) u
-         cross join lateral (
-                select sum(greatest(r.last_seq - m.last_read_seq, 0))::bigint as badge
-                  from public.conversation_members m join public.conversations r on r.id = m.conversation_id
-                 where m.user_id = u.user_id) b),
+         cross join lateral app.push_badge(u.user_id) b),
     forgotten as (
         delete from app.pushes p
          where p.ctid = any (array(
@@ -4343,6 +4389,65 @@ begin
       left join public.user_profiles s on s.id = j.sender_id and not s.is_deleted
       left join badges b on b.user_id = j.user_id
      where j.verdict in ('tell', 'read', 'late');
+end
+$$;
+
+CREATE FUNCTION app.claim_reaction_pushes(most integer, with_text boolean) RETURNS TABLE(kind text, device_id uuid, conversation_id uuid, seq bigint, user_id uuid, platform text, token text, environment text, locale text, sender_id uuid, sender_name text, title text, message_kind text, content text, badge bigint, attempts integer, emoji text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+begin
+    return query
+    with due as materialized (
+        select p.ctid as place, p.* from app.reaction_pushes p where p.due_at <= pg_catalog.clock_timestamp()
+         order by p.due_at limit most for update skip locked),
+    judged as materialized (
+        select q.*, d.user_id as receiver_id, d.platform, d.token, d.environment, d.locale, t.message_kind, t.content,
+               -- As in app.claim_pushes. The notification of a reaction that is taken back stays.
+               case when t.message_kind is null then 'forget'
+                    when q.noted_at < pg_catalog.now() - interval '1 day' then 'late'
+                    when not exists (select from app.node_users o where o.user_id = d.user_id) then 'reaction'
+                    when q.noted_at > pg_catalog.clock_timestamp() - interval '8 seconds' then 'wait'
+                    else 'forget' end as verdict
+          from due q
+          left join app.devices d on d.id = q.device_id
+          left join lateral (
+                select app.pushed_kind(m) as message_kind, app.pushed_text(m) as content
+                  from public.messages m
+                  join public.message_reactions r
+                    on r.conversation_id = m.conversation_id and r.seq = m.seq and r.user_id = q.user_id
+                   and r.emoji = q.emoji and r.is_set
+                  join public.conversation_members o
+                    on o.conversation_id = m.conversation_id and o.user_id = m.sender_id and not o.is_deleted
+                  join public.user_private s
+                    on s.id = m.sender_id and s.preferences -> 'notify_reactions' = 'true'
+                 where m.conversation_id = q.conversation_id and m.seq = q.seq and m.sender_id = d.user_id
+                   and m.deleted_at is null and not app.is_blocked(m.sender_id, q.user_id)
+                   and not exists (select from public.conversation_mutes x
+                                    where x.conversation_id = m.conversation_id and x.user_id = m.sender_id
+                                      and x.muted_until > pg_catalog.now())) t on true),
+    forgotten as (
+        delete from app.reaction_pushes p
+         where p.ctid = any (array(select j.place from judged j where j.verdict in ('forget', 'late')))),
+    kept as (
+        update app.reaction_pushes p
+           set due_at = case j.verdict when 'wait' then j.noted_at + interval '8 seconds'
+                                       else pg_catalog.clock_timestamp() + interval '1 minute' end,
+               attempts = p.attempts + (j.verdict = 'reaction')::integer
+          from judged j
+         where p.ctid = any (array(select k.place from judged k where k.verdict in ('wait', 'reaction')))
+           and j.place = p.ctid)
+    select j.verdict, j.device_id, j.conversation_id, j.seq, j.receiver_id, j.platform, j.token, j.environment,
+           j.locale, j.user_id, coalesce(s.full_name, s.username)::text, c.title::text, j.message_kind,
+           case when with_text then j.content end, b.badge, j.attempts, case when with_text then j.emoji end
+      from judged j
+      join public.conversations c on c.id = j.conversation_id
+     cross join lateral app.push_badge(j.receiver_id) b
+      left join public.user_profiles s on s.id = j.user_id and not s.is_deleted
+     where j.verdict in ('reaction', 'late');
 end
 $$;
 
@@ -7971,6 +8076,51 @@ begin
 end
 $_$;
 
+CREATE TABLE public.conversation_members (
+    conversation_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    role app.member_role DEFAULT 'member'::text NOT NULL,
+    joined_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    joined_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    last_read_seq bigint NOT NULL,
+    sent_seq bigint DEFAULT 0 NOT NULL,
+    sent_xid xid8,
+    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    is_deleted boolean DEFAULT false NOT NULL,
+    is_blocked boolean DEFAULT false NOT NULL
+)
+WITH (fillfactor='70');
+
+CREATE TABLE public.conversations (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    kind app.conversation_kind DEFAULT 'direct'::text NOT NULL,
+    participant1_id uuid,
+    participant2_id uuid,
+    title app.title,
+    created_by uuid,
+    last_seq bigint DEFAULT 0 NOT NULL,
+    last_message_content text,
+    last_message_time timestamp with time zone,
+    last_message_sender_id uuid,
+    last_message_xid xid8,
+    version bigint DEFAULT 1 NOT NULL,
+    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    pinned_seqs bigint[],
+    data jsonb
+)
+WITH (fillfactor='70');
+
+CREATE FUNCTION app.push_badge(user_id uuid) RETURNS TABLE(badge bigint)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT COALESCE((sum(GREATEST((r.last_seq - m.last_read_seq), (0)::bigint)))::bigint, (0)::bigint) AS "coalesce"
+    FROM (public.conversation_members m
+      JOIN public.conversations r ON ((r.id = m.conversation_id)))
+   WHERE (m.user_id = push_badge.user_id);
+END;
+
 CREATE FUNCTION app.push_senders(start uuid, most integer) RETURNS uuid[]
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -8000,6 +8150,26 @@ begin
     return found;
 end
 $$;
+
+CREATE FUNCTION app.pushed_kind(message public.messages) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT
+         CASE
+             WHEN (((message).attachment ->> 'waveform'::text) IS NOT NULL) THEN 'voice'::text
+             ELSE ((message).kind)::text
+         END AS kind;
+END;
+
+CREATE FUNCTION app.pushed_text(message public.messages) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT
+         CASE
+             WHEN ((((message).content)::text = ((message).attachment ->> 'name'::text)) AND (app.pushed_kind(message) = ANY (ARRAY['video'::text, 'voice'::text]))) THEN ''::text
+             ELSE ((message).content)::text
+         END AS content;
+END;
 
 CREATE FUNCTION app.pushes_per_step() RETURNS integer
     LANGUAGE sql IMMUTABLE
@@ -8061,6 +8231,8 @@ begin
        and not exists (select from public.messages t where t.changed_xid = any (open))
        and not exists (select from public.conversation_members t where t.changed_xid >= beyond)
        and not exists (select from public.conversation_members t where t.changed_xid = any (open))
+       and not exists (select from public.message_reactions t where t.changed_xid >= beyond)
+       and not exists (select from public.message_reactions t where t.changed_xid = any (open))
        and not exists (select from app.push_queue)
        and not exists (select from app.push_backlog) then
         return 0;
@@ -8148,6 +8320,7 @@ begin
                 or not exists (select from app.devices d where d.id = b.device_id)))
     select count(*) into noted from told;
 
+    perform app.queue_reaction_pushes(beyond, open);
     -- Pushes of messages that were read elsewhere, or by replying, are taken back. The cursor is the snapshot of the
     -- first statement: changes in between are seen twice, which is harmless.
     update app.pushes p set due_at = pg_catalog.clock_timestamp()
@@ -8169,6 +8342,35 @@ begin
                        for update skip locked) q));
     update app.push_cursor c set snapshot = seen;
     return noted;
+end
+$$;
+
+CREATE FUNCTION app.queue_reaction_pushes(beyond xid8, open xid8[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET jit TO 'off'
+    AS $$
+begin
+    insert into app.reaction_pushes as p (device_id, conversation_id, seq, user_id, emoji, noted_at, due_at)
+    select distinct on (d.id, r.conversation_id)
+           d.id, r.conversation_id, r.seq, r.user_id, r.emoji, pg_catalog.clock_timestamp(),
+           pg_catalog.clock_timestamp() + interval '2 seconds'
+      from (select t.* from public.message_reactions t where t.changed_xid >= beyond
+            union all
+            select t.* from public.message_reactions t where t.changed_xid = any (open)) r
+      join public.messages m on m.conversation_id = r.conversation_id and m.seq = r.seq
+      join public.user_private s on s.id = m.sender_id and s.preferences -> 'notify_reactions' = 'true'
+      join app.devices d on d.user_id = m.sender_id
+     where r.is_set and r.user_id <> m.sender_id and r.created_at > pg_catalog.now() - interval '1 day'
+     order by d.id, r.conversation_id, r.created_at desc
+    on conflict on constraint reaction_pushes_pkey do update
+       set seq = excluded.seq, user_id = excluded.user_id, emoji = excluded.emoji, noted_at = excluded.noted_at,
+           -- One that the provider has refused for now waits at most a minute.
+           due_at = case when p.attempts > 1
+                         then least(p.due_at, pg_catalog.clock_timestamp() + interval '1 minute')
+                         else excluded.due_at end
+     where row(p.seq, p.user_id, p.emoji) is distinct from row(excluded.seq, excluded.user_id, excluded.emoji);
 end
 $$;
 
@@ -8487,6 +8689,33 @@ begin
      where d.id in (select h.device_id from held h
                      where h.outcome = 'unregistered'
                        and h.registered_at <= coalesce(h.due_at, pg_catalog.clock_timestamp()) - interval '1 minute');
+end
+$$;
+
+CREATE FUNCTION app.record_reaction_push_results(device_ids uuid[], conversation_ids uuid[], seqs bigint[], user_ids uuid[], outcomes text[], retry_seconds double precision[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+begin
+    with said as materialized (
+        select p.ctid as place, p.device_id, p.due_at, u.outcome, u.retry
+          from unnest(device_ids, conversation_ids, seqs, user_ids, outcomes, retry_seconds)
+               as u (device_id, conversation_id, seq, user_id, outcome, retry)
+         cross join lateral (
+                select q.ctid, q.* from app.reaction_pushes q
+                 where q.device_id = u.device_id and q.conversation_id = u.conversation_id and q.seq = u.seq
+                   and q.user_id = u.user_id
+                   for update skip locked) p),
+    delayed as (
+        update app.reaction_pushes p set due_at = pg_catalog.clock_timestamp() + s.retry * interval '1 second'
+          from said s where p.ctid = s.place and s.outcome = 'later'),
+    settled as (
+        delete from app.reaction_pushes p
+         where p.ctid = any (array(select s.place from said s where s.outcome <> 'later')))
+    delete from app.devices d
+     where d.id in (select s.device_id from said s
+                     where s.outcome = 'unregistered' and d.registered_at <= s.due_at - interval '1 minute');
 end
 $$;
 
@@ -11701,27 +11930,6 @@ CREATE FUNCTION feed.change_ranges(since pg_snapshot, bound xid8) RETURNS TABLE(
                    ORDER BY x.x) AS ended) w;
 END;
 
-CREATE TABLE public.conversations (
-    id uuid DEFAULT gen_random_uuid() NOT NULL,
-    kind app.conversation_kind DEFAULT 'direct'::text NOT NULL,
-    participant1_id uuid,
-    participant2_id uuid,
-    title app.title,
-    created_by uuid,
-    last_seq bigint DEFAULT 0 NOT NULL,
-    last_message_content text,
-    last_message_time timestamp with time zone,
-    last_message_sender_id uuid,
-    last_message_xid xid8,
-    version bigint DEFAULT 1 NOT NULL,
-    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    pinned_seqs bigint[],
-    data jsonb
-)
-WITH (fillfactor='70');
-
 CREATE FUNCTION feed.changed_conversations(lows xid8[], highs xid8[]) RETURNS TABLE(id uuid)
     LANGUAGE sql STABLE
     BEGIN ATOMIC
@@ -11776,21 +11984,6 @@ CREATE FUNCTION feed.changed_former_members(lows xid8[], highs xid8[]) RETURNS T
            WHERE ((t.changed_xid >= s.low) AND (t.changed_xid < s.high))
           OFFSET 0) r);
 END;
-
-CREATE TABLE public.conversation_members (
-    conversation_id uuid NOT NULL,
-    user_id uuid NOT NULL,
-    role app.member_role DEFAULT 'member'::text NOT NULL,
-    joined_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    joined_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
-    last_read_seq bigint NOT NULL,
-    sent_seq bigint DEFAULT 0 NOT NULL,
-    sent_xid xid8,
-    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
-    is_deleted boolean DEFAULT false NOT NULL,
-    is_blocked boolean DEFAULT false NOT NULL
-)
-WITH (fillfactor='70');
 
 CREATE FUNCTION feed.changed_members(lows xid8[], highs xid8[]) RETURNS TABLE(conversation_id uuid, user_id uuid, last_read_seq bigint, joined_xid xid8, changed_xid xid8)
     LANGUAGE sql STABLE
@@ -13357,18 +13550,6 @@ CREATE TABLE app.push_queue (
     noted_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
 );
 
-CREATE TABLE app.pushes (
-    device_id uuid NOT NULL,
-    conversation_id uuid NOT NULL,
-    seq bigint NOT NULL,
-    told_seq bigint DEFAULT 0 NOT NULL,
-    noted_at timestamp with time zone NOT NULL,
-    due_at timestamp with time zone,
-    attempts integer DEFAULT 0 NOT NULL,
-    sender_id uuid DEFAULT '00000000-0000-0000-0000-000000000000'::uuid NOT NULL
-)
-WITH (fillfactor='70');
-
 CREATE TABLE app.search_names (
     user_id uuid NOT NULL,
     username text COLLATE pg_catalog."C",
@@ -13539,6 +13720,9 @@ ALTER TABLE ONLY app.push_queue
 ALTER TABLE ONLY app.pushes
     ADD CONSTRAINT pushes_pkey PRIMARY KEY (device_id, conversation_id);
 
+ALTER TABLE ONLY app.reaction_pushes
+    ADD CONSTRAINT reaction_pushes_pkey PRIMARY KEY (device_id, conversation_id);
+
 ALTER TABLE ONLY app.reports
     ADD CONSTRAINT reports_pkey PRIMARY KEY (id);
 
@@ -13662,6 +13846,8 @@ CREATE INDEX message_streams_sender_id ON app.message_streams USING btree (sende
 CREATE INDEX node_users_user_id ON app.node_users USING btree (user_id);
 
 CREATE INDEX pushes_sender_id_due_at ON app.pushes USING btree (sender_id, due_at) WHERE (due_at IS NOT NULL);
+
+CREATE INDEX reaction_pushes_due_at ON app.reaction_pushes USING btree (due_at);
 
 CREATE INDEX reports_closed ON app.reports USING btree (created_at, id) WHERE (state = 'closed'::text);
 
@@ -14067,6 +14253,8 @@ ALTER TABLE app.push_queue ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE app.pushes ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE app.reaction_pushes ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE app.reports ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE app.search_names ENABLE ROW LEVEL SECURITY;
@@ -14459,6 +14647,8 @@ REVOKE ALL ON FUNCTION admin.users(query text, most integer, in_full boolean) FR
 
 REVOKE ALL ON FUNCTION admin.utc(value timestamp with time zone) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION admin.waiting_pushes() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION api.add_members(conversation_id uuid, user_ids uuid[], profiles boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.add_members(conversation_id uuid, user_ids uuid[], profiles boolean) TO authenticated;
 
@@ -14836,6 +15026,9 @@ GRANT ALL ON FUNCTION app.checked_time(field text, value text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.claim_pushes(most integer, with_text boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.claim_pushes(most integer, with_text boolean) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.claim_reaction_pushes(most integer, with_text boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.claim_reaction_pushes(most integer, with_text boolean) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.claim_removals(most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.claim_removals(most integer) TO postline_feed;
@@ -15371,7 +15564,41 @@ REVOKE ALL ON FUNCTION app.prune_sessions() FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.punycode_decoded(encoded text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.punycode_decoded(encoded text) TO authenticated;
 
+GRANT ALL ON TABLE public.conversation_members TO service_role;
+GRANT SELECT,DELETE ON TABLE public.conversation_members TO authenticated;
+GRANT SELECT ON TABLE public.conversation_members TO postline_feed;
+
+GRANT INSERT(conversation_id) ON TABLE public.conversation_members TO authenticated;
+GRANT SELECT(conversation_id) ON TABLE public.conversation_members TO postline_sender;
+
+GRANT INSERT(user_id) ON TABLE public.conversation_members TO authenticated;
+GRANT SELECT(user_id) ON TABLE public.conversation_members TO postline_sender;
+
+GRANT UPDATE(last_read_seq) ON TABLE public.conversation_members TO authenticated;
+
+GRANT SELECT(is_deleted) ON TABLE public.conversation_members TO postline_sender;
+
+GRANT SELECT(is_blocked) ON TABLE public.conversation_members TO postline_sender;
+
+GRANT ALL ON TABLE public.conversations TO service_role;
+GRANT SELECT ON TABLE public.conversations TO authenticated;
+GRANT SELECT ON TABLE public.conversations TO postline_feed;
+
+GRANT INSERT(kind) ON TABLE public.conversations TO authenticated;
+
+GRANT INSERT(participant1_id) ON TABLE public.conversations TO authenticated;
+
+GRANT INSERT(participant2_id) ON TABLE public.conversations TO authenticated;
+
+GRANT UPDATE(title) ON TABLE public.conversations TO authenticated;
+
+REVOKE ALL ON FUNCTION app.push_badge(user_id uuid) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.push_senders(start uuid, most integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.pushed_kind(message public.messages) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.pushed_text(message public.messages) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.pushes_per_step() FROM PUBLIC;
 
@@ -15379,6 +15606,8 @@ REVOKE ALL ON FUNCTION app.queue_mail(kind text, email text, user_id uuid, most 
 
 REVOKE ALL ON FUNCTION app.queue_pushes() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.queue_pushes() TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.queue_reaction_pushes(beyond xid8, open xid8[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.queue_removal() FROM PUBLIC;
 
@@ -15417,6 +15646,9 @@ REVOKE ALL ON FUNCTION app.record_private_change() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.record_push_results(device_ids uuid[], conversation_ids uuid[], seqs bigint[], kinds text[], outcomes text[], retry_seconds double precision[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.record_push_results(device_ids uuid[], conversation_ids uuid[], seqs bigint[], kinds text[], outcomes text[], retry_seconds double precision[]) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.record_reaction_push_results(device_ids uuid[], conversation_ids uuid[], seqs bigint[], user_ids uuid[], outcomes text[], retry_seconds double precision[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.record_reaction_push_results(device_ids uuid[], conversation_ids uuid[], seqs bigint[], user_ids uuid[], outcomes text[], retry_seconds double precision[]) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.record_read() FROM PUBLIC;
 
@@ -15814,18 +16046,6 @@ GRANT ALL ON FUNCTION auth.uid() TO service_role;
 REVOKE ALL ON FUNCTION feed.change_ranges(since pg_snapshot, bound xid8) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.change_ranges(since pg_snapshot, bound xid8) TO postline_feed;
 
-GRANT ALL ON TABLE public.conversations TO service_role;
-GRANT SELECT ON TABLE public.conversations TO authenticated;
-GRANT SELECT ON TABLE public.conversations TO postline_feed;
-
-GRANT INSERT(kind) ON TABLE public.conversations TO authenticated;
-
-GRANT INSERT(participant1_id) ON TABLE public.conversations TO authenticated;
-
-GRANT INSERT(participant2_id) ON TABLE public.conversations TO authenticated;
-
-GRANT UPDATE(title) ON TABLE public.conversations TO authenticated;
-
 REVOKE ALL ON FUNCTION feed.changed_conversations(lows xid8[], highs xid8[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.changed_conversations(lows xid8[], highs xid8[]) TO postline_feed;
 
@@ -15838,22 +16058,6 @@ GRANT SELECT ON TABLE app.former_members TO postline_feed;
 
 REVOKE ALL ON FUNCTION feed.changed_former_members(lows xid8[], highs xid8[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.changed_former_members(lows xid8[], highs xid8[]) TO postline_feed;
-
-GRANT ALL ON TABLE public.conversation_members TO service_role;
-GRANT SELECT,DELETE ON TABLE public.conversation_members TO authenticated;
-GRANT SELECT ON TABLE public.conversation_members TO postline_feed;
-
-GRANT INSERT(conversation_id) ON TABLE public.conversation_members TO authenticated;
-GRANT SELECT(conversation_id) ON TABLE public.conversation_members TO postline_sender;
-
-GRANT INSERT(user_id) ON TABLE public.conversation_members TO authenticated;
-GRANT SELECT(user_id) ON TABLE public.conversation_members TO postline_sender;
-
-GRANT UPDATE(last_read_seq) ON TABLE public.conversation_members TO authenticated;
-
-GRANT SELECT(is_deleted) ON TABLE public.conversation_members TO postline_sender;
-
-GRANT SELECT(is_blocked) ON TABLE public.conversation_members TO postline_sender;
 
 REVOKE ALL ON FUNCTION feed.changed_members(lows xid8[], highs xid8[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.changed_members(lows xid8[], highs xid8[]) TO postline_feed;

@@ -92,8 +92,9 @@ extension PostlineClient {
             try? await write(isDurable: false) { try $0.advanceReadMark(of: conversationID, to: min(seq, before)) }
         }
         await reload()
-        // A kind of a newer server may announce any change.
-        return isRead || payload.seq.map { before < $0 && $0 <= newest() } ?? isUpToDate
+        // A reaction, and a kind of a newer server, may announce any change.
+        guard payload.kind == .message, let seq = payload.seq else { return isRead || isUpToDate }
+        return before < seq && seq <= newest()
     }
 
     /// Sends the pending changes and fetches new ones, also in the background, and returns when both are done. Call it
@@ -115,4 +116,17 @@ extension PostlineClient {
 
     /// The device's language. The server shortens long tags and ignores unknown ones.
     private static var languageTag: String { Locale.current.identifier(.bcp47) }
+}
+
+extension ProfileEdit {
+    /// True if the user's devices are notified of reactions to the user's messages, while the app is not open.
+    public var notifiesOfReactions: Bool {
+        get { preferences["notify_reactions"] == true }
+        set { preferences["notify_reactions"] = newValue ? true : nil }
+    }
+}
+
+extension Me {
+    /// True if the user's devices are notified of reactions to the user's messages.
+    public var notifiesOfReactions: Bool { preferences["notify_reactions"] == true }
 }

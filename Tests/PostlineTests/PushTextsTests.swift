@@ -31,10 +31,30 @@ struct PushTextsTests {
         }
     }
 
+    @Test(
+        "name a reaction and the message in every built-in language, and neither without previews",
+        arguments: ["en", "de", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "tr", "uk", "zh"])
+    func reactions(_ locale: String) throws {
+        func body(_ kind: String, _ content: String?) -> String? {
+            let order = PushOrder.message(
+                content, kind: kind, by: "Ann", in: nil, locale: locale, reaction: "👍")
+            return PushTexts().text(of: order)?.body
+        }
+        let text = try #require(body("text", "A hike?"))
+        #expect(text.contains("👍") && text.contains("A hike?") && !text.contains("{"))
+        let picture = try #require(Self.body("image", "", locale))
+        #expect(try #require(body("image", "")).contains(picture))
+        let hidden = try #require(body("text", nil))
+        #expect(!hidden.isEmpty && !hidden.contains("👍") && !hidden.contains("{"))
+    }
+
     @Test("can be replaced for each kind")
     func replaced() throws {
-        let file = Data(#"{"de": {"voice": "Eine Nachricht zum Hören"}}"#.utf8)
-        let text = try PushTexts(replacedBy: file).text(of: .message("", kind: "voice", by: "Ann", in: nil))
-        #expect(text?.body == "Eine Nachricht zum Hören")
+        let file = Data(#"{"de": {"voice": "Eine Nachricht zum Hören", "reaction": "{sender}: {emoji}"}}"#.utf8)
+        let texts = try PushTexts(replacedBy: file)
+        let voice = texts.text(of: .message("", kind: "voice", by: "Ann", in: nil))
+        #expect(voice?.body == "Eine Nachricht zum Hören")
+        let reaction = texts.text(of: .message("hi", by: "Ann", in: nil, reaction: "👍"))
+        #expect(reaction?.body == "Ann: 👍")
     }
 }

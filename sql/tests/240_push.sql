@@ -453,5 +453,119 @@ select tests.say('group', 'alice', 'from alice'), tests.say('group', 'dora', 'fr
 select tests.queue();
 select is(pg_temp.pushed(), array['e from alice'], 'and so is the blocked user');
 
+-- Reactions are pushed to the sender of the message who has turned that on.
+delete from app.devices;
+delete from app.push_queue;
+select count(tests.register(who, who)) from unnest(array['alice', 'dora', 'erna']) who;
+create function pg_temp.reactions(later interval default '3 seconds', with_text boolean default true) returns text[]
+language plpgsql as $$
+declare
+    told text[];
+begin
+    update app.reaction_pushes set due_at = due_at - later, noted_at = noted_at - later;
+    perform tests.authenticate_as('postline_feed');
+    select array_agg(concat_ws(' ', d.kind, d.token, c.name, d.sender_name, d.emoji, d.content, d.attempts)
+                     order by d.token, c.name)
+      into told from app.claim_reaction_pushes(100, with_text) d join tests.ids c on c.id = d.conversation_id;
+    perform tests.owner();
+    return coalesce(told, '{}');
+end $$;
+create function pg_temp.react(who text, emoji text, is_set boolean default true) returns void language plpgsql as $$
+begin
+    perform tests.as(who, format('api.react(%L, %s, %L, %L)', tests.id('group'),
+        (select max(m.seq) from public.messages m where m.conversation_id = tests.id('group')
+            and m.sender_id = tests.id('alice')), emoji, is_set));
+    perform tests.queue();
+end $$;
+create function pg_temp.settle(emoji text, outcome text, retry float8 default 0, by text default 'dora') returns void
+language plpgsql as $$
+declare
+    push app.reaction_pushes;
+begin
+    select p.* into push from app.reaction_pushes p join app.devices d on d.id = p.device_id where d.token = 'alice';
+    perform tests.authenticate_as('postline_feed');
+    perform app.record_reaction_push_results(array[push.device_id], array[push.conversation_id], array[push.seq],
+        array[tests.id(by)], array[outcome], array[retry]);
+    perform tests.owner();
+end $$;
+select tests.say('group', 'alice', 'my news');
+select tests.age();
+select pg_temp.react('dora', '👍');
+select is((select count(*) from app.reaction_pushes), 0::bigint, 'without the preference no reaction is queued');
+select is(tests.field_of('alice', $$select api.save_me('{"preferences":{"notify_reactions":"yes"}}')$$),
+    'PL001 preferences', 'the preference is true or false');
+select tests.as('alice', $$api.save_me('{"preferences":{"notify_reactions":true}}')$$);
+select tests.age();
+select pg_temp.react('dora', '🎉'), pg_temp.react('alice', '🎉');
+select is(pg_temp.reactions('0 seconds'), '{}', 'a push about a reaction is due after two seconds');
+select is(pg_temp.reactions(), array['reaction alice group Tap Dora 🎉 my news 0'],
+    'the sender is told of it, and nobody of one''s own');
+select is(pg_temp.reactions(), '{}', 'a claimed one is not due again at once');
+select pg_temp.settle('🎉', 'later', 60);
+select is(pg_temp.reactions('50 seconds'), '{}', 'one that the provider refuses for now waits');
+select is(pg_temp.reactions('20 seconds', false), array['reaction alice group Tap Dora 1'],
+    'and is tried again; without previews it has no text and no emoji');
+select pg_temp.settle('🎉', 'taken', by => 'erna');
+select is((select count(*) from app.reaction_pushes), 1::bigint,
+    'the response about another reaction does not end it');
+select pg_temp.settle('🎉', 'taken');
+select is((select count(*) from app.reaction_pushes), 0::bigint, 'a delivered one is deleted');
+select tests.queue();
+select is((select count(*) from app.reaction_pushes), 0::bigint, 'and not queued again');
+
+select pg_temp.react('dora', '🎈'), pg_temp.react('erna', '🎈');
+select is(pg_temp.reactions(), array['reaction alice group Tap Erna 🎈 my news 0'],
+    'of several in a conversation the newest is told');
+select pg_temp.react('dora', '🐘');
+select pg_temp.settle('🎈', 'taken', by => 'erna');
+select is(pg_temp.reactions(), array['reaction alice group Tap Dora 🐘 my news 1'],
+    'one that came meanwhile is told too');
+update app.devices set registered_at = clock_timestamp();
+select pg_temp.settle('🐘', 'unregistered');
+select is((select count(*) from app.devices d where d.token = 'alice'), 1::bigint,
+    'a device that has registered since the push stays');
+update app.devices set registered_at = registered_at - interval '1 day';
+select pg_temp.react('dora', '🐙');
+select is(cardinality(pg_temp.reactions()), 1, 'the next one is told');
+select pg_temp.settle('🐙', 'unregistered');
+select is((select count(*) from app.devices d where d.token = 'alice'), 0::bigint, 'an unknown device is deleted');
+
+-- Reasons not to tell.
+select tests.register('alice', 'alice');
+create function pg_temp.told_after(change text) returns integer language plpgsql as $$
+declare
+    told integer;
+begin
+    perform tests.age();
+    perform pg_temp.react('dora', '🐳');
+    begin
+        execute change;
+        select count(*) into told from unnest(pg_temp.reactions('9 seconds')) r where r like 'reaction %';
+        raise exception using errcode = 'ZZ000', message = told::text;
+    exception when sqlstate 'ZZ000' then
+        told := sqlerrm::integer;
+    end;
+    perform pg_temp.react('dora', '🐳', false);
+    delete from app.reaction_pushes;
+    return told;
+end $$;
+select is(pg_temp.told_after('select'), 1, 'a reaction is told');
+select is(pg_temp.told_after(change), 0, 'and not if ' || reason)
+  from (values
+    ('it is taken back', $$select pg_temp.react('dora', '🐳', false)$$),
+    ('the message is deleted', format($$update public.messages set deleted_at = now()
+        where conversation_id = %L and content = 'my news'$$, tests.id('group'))),
+    ('the conversation is muted', format($$insert into public.conversation_mutes
+        (conversation_id, user_id, muted_until) values (%L, %L, 'infinity')$$, tests.id('group'), tests.id('alice'))),
+    ('the user has blocked the other',
+        format($$select tests.as('alice', 'api.block_user(''%s'')')$$, tests.id('dora'))),
+    ('the user has turned it off', $$select tests.as('alice', 'api.save_me(''{"preferences":null}'')')$$),
+    ('the user has left', format($$select tests.as('alice', 'api.remove_member(''%s'', ''%s'')')$$,
+        tests.id('group'), tests.id('alice'))),
+    ('the user is online', format($$insert into app.nodes (id, lease_until) values (%1$L, 'infinity');
+        insert into app.node_users (node_id, user_id) values (%1$L, %2$L)$$, gen_random_uuid(), tests.id('alice'))),
+    ('a day has passed', $$update app.reaction_pushes set noted_at = noted_at - interval '1 day'$$)) c (reason, change);
+select is(tests.attempt('alice', 'select from app.reaction_pushes'), '42501', 'a user cannot read pushes');
+
 select * from finish();
 rollback;

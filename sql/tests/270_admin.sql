@@ -209,7 +209,11 @@ select results_eq($$select due_at <= clock_timestamp(), attempts from app.pushes
 select is(tests.last_order(), 'me t retry-push alice {"device": "00000000-0000-4000-8000-0000000000d1", "retried": 1}');
 select matches(tests.refusal($$admin.retry_pushes('me', gen_random_uuid()::text)$$), '^PA002 ',
     'rejects an unknown device');
-select is(admin.retry_pushes('me', null) ->> 'retried', '2', 'retries all pushes');
+insert into app.reaction_pushes (device_id, conversation_id, seq, user_id, emoji, noted_at, due_at)
+values ('00000000-0000-4000-8000-0000000000d1', gen_random_uuid(), 1, tests.id('bob'), '🎉', now(), now() + '1 hour');
+select is(admin.pushes(10) ->> 'total', '3', 'lists waiting pushes about reactions too');
+select is(admin.retry_pushes('me', null) ->> 'retried', '3', 'retries all pushes');
+select ok(due_at <= clock_timestamp(), 'also one about a reaction') from app.reaction_pushes;
 select is((select count(*) from app.pushes where due_at is null), 1::bigint,
     'a retry leaves pushes that are not waiting');
 

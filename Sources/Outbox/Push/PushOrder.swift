@@ -10,13 +10,13 @@ package struct PushOrder: Sendable {
     package let user: ID
     package let conversation: ID
 
-    /// The message, or the last read one.
+    /// The message, the one that was reacted to, or the last read one.
     package let seq: Int64
 
-    /// The sender; nil for a silent push, or if the sender is deleted.
+    /// The sender, or the user who reacted; nil for a silent push, or if the user is deleted.
     package let sender: ID?
 
-    /// The sender's name, or nil.
+    /// The name of ``sender``, or nil.
     package let senderName: String?
 
     /// The group's title, or nil.
@@ -28,6 +28,9 @@ package struct PushOrder: Sendable {
     /// The message's text, or nil if it must not be shown.
     package let content: String?
 
+    /// The reaction, or nil if it must not be shown.
+    package let emoji: String?
+
     /// The number of unread messages in all conversations.
     package let badge: Int64
 
@@ -37,8 +40,13 @@ package struct PushOrder: Sendable {
     package enum Kind: String, Sendable {
         /// A message arrived.
         case notify = "tell"
+        /// Somebody reacted to the user's message.
+        case reaction
         /// The conversation was read elsewhere.
         case read
+
+        /// The name in the requests to webhooks.
+        var typeName: String { self == .notify ? "message" : rawValue }
     }
 
     package struct Device: Sendable {

@@ -19,6 +19,10 @@ struct DevicePush: Sendable {
         let body: String?
     }
 
+    /// The notification that this one replaces on the device: of each conversation one for messages, and one for
+    /// reactions.
+    var collapseID: String { order.kind == .reaction ? "\(order.conversation)/reaction" : "\(order.conversation)" }
+
     /// The data for the app, by the protocol's names (`docs/push.md`).
     var payload: [String: PushValue] {
         var payload: [String: PushValue] = [
@@ -30,6 +34,8 @@ struct DevicePush: Sendable {
         }
         payload["seq"] = .integer(order.seq)
         payload["sender_id"] = order.sender.map { .string("\($0)") }
+        if order.kind == .reaction { payload["type"] = .string("reaction") }
+        payload["emoji"] = order.emoji.map { .string($0) }
         payload["title"] = .string(text.title)
         payload["body"] = text.body.map { .string($0) }
         return payload

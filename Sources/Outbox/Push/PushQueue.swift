@@ -44,14 +44,16 @@ package struct PushQueue: Sendable {
     ///
     /// - Parameter withText: true to include the messages' texts.
     package func leaseDue(limit: Int, withText: Bool) async throws -> (orders: [PushOrder], abandoned: Int) {
-        let rows = try await run(Self.leaseDueStatement, ["\(limit)", "\(withText)"])
         var abandoned = 0
         var orders: [PushOrder] = []
-        for row in 0..<rows.count {
-            if let order = PushOrder(rows, row) {
-                orders.append(order)
-            } else {
-                abandoned += 1
+        for statement in [Self.leaseDueStatement, Self.leaseDueReactions] where orders.count < limit {
+            let rows = try await run(statement, ["\(limit - orders.count)", "\(withText)"])
+            for row in 0..<rows.count {
+                if let order = PushOrder(rows, row) {
+                    orders.append(order)
+                } else {
+                    abandoned += 1
+                }
             }
         }
         return (orders, abandoned)
@@ -59,15 +61,30 @@ package struct PushQueue: Sendable {
 
     /// Records the outcomes of pushes, also if another node leads by now.
     package func settle(_ outcomes: [(order: PushOrder, outcome: PushOutcome)]) async throws {
+        let messages = outcomes.filter { $0.order.kind != .reaction }
+        if !messages.isEmpty {
+            let kinds = messages.plainArrayLiteral { $0.order.kind.rawValue }
+            try await settle(messages, Self.settleStatement, whichBy: kinds)
+        }
+        let reactions = outcomes.filter { $0.order.kind == .reaction }
+        if !reactions.isEmpty {
+            let users = reactions.plainArrayLiteral(\.order.sender)
+            try await settle(reactions, Self.settleReactions, whichBy: users)
+        }
+    }
+
+    /// - Parameter which: an array of what tells a push from others of the same device and message.
+    private func settle(
+        _ outcomes: [(order: PushOrder, outcome: PushOutcome)], _ statement: Statement, whichBy which: String
+    ) async throws {
         func array(_ value: (PushOrder, PushOutcome) -> String) -> String {
             outcomes.plainArrayLiteral { value($0.order, $0.outcome) }
         }
         _ = try await run(
-            Self.settleStatement,
+            statement,
             [
                 array { order, _ in "\(order.device.id)" }, array { order, _ in "\(order.conversation)" },
-                array { order, _ in "\(order.seq)" }, array { order, _ in order.kind.rawValue },
-                array { _, outcome in outcome.storedName },
+                array { order, _ in "\(order.seq)" }, which, array { _, outcome in outcome.storedName },
                 array { order, outcome in "\(outcome.retry(after: order.attempts) / .milliseconds(1) / 1_000)" },
             ])
     }
@@ -86,9 +103,22 @@ package struct PushQueue: Sendable {
         select kind, device_id, conversation_id, seq, user_id, platform, token, environment, locale, sender_id, \
         sender_name, title, message_kind, content, badge, attempts from app.claim_pushes($1::int, $2::boolean)
         """)
+    private static let leaseDueReactions = Statement(
+        "app.claim_reaction_pushes",
+        """
+        select kind, device_id, conversation_id, seq, user_id, platform, token, environment, locale, sender_id, \
+        sender_name, title, message_kind, content, badge, attempts, emoji \
+        from app.claim_reaction_pushes($1::int, $2::boolean)
+        """)
     private static let settleStatement = Statement(
         "app.record_push_results",
         "select app.record_push_results($1::uuid[], $2::uuid[], $3::bigint[], $4::text[], $5::text[], $6::float8[])")
+    private static let settleReactions = Statement(
+        "app.record_reaction_push_results",
+        """
+        select app.record_reaction_push_results(\
+        $1::uuid[], $2::uuid[], $3::bigint[], $4::uuid[], $5::text[], $6::float8[])
+        """)
 }
 
 extension PushOrder {
@@ -106,6 +136,7 @@ extension PushOrder {
                 locale: rows.text(row, 8)),
             user: user, conversation: conversation, seq: seq, sender: rows.id(row, 9), senderName: rows.text(row, 10),
             title: rows.text(row, 11), messageKind: rows.text(row, 12) ?? "text", content: rows.text(row, 13),
+            emoji: rows.columnCount > 16 ? rows.text(row, 16) : nil,
             badge: rows.text(row, 14).flatMap { Int64($0) } ?? 0, attempts: rows.text(row, 15).flatMap { Int($0) } ?? 0)
     }
 }

@@ -10,14 +10,16 @@ public struct PushPayload: Sendable, Hashable {
     /// The conversation to open.
     public let conversationID: Conversation.ID
     /// The number of the message, or for ``Kind/read`` the number up to which the user has read. It is never nil for
-    /// these two kinds. ``Chat/jump(toSeq:)`` shows the message.
+    /// these kinds. ``Chat/jump(toSeq:)`` shows the message.
     public let seq: Int?
-    /// The sender of the message, if the push names one.
+    /// The sender of the message, or the user who reacted, if the push names one.
     public let senderID: User.ID?
     /// The title of the notification, or nil for a silent push.
     public let title: String?
     /// The text of the message, or nil if the server sends none.
     public let body: String?
+    /// The reaction, or nil if the server sends none.
+    public let emoji: String?
     /// The number of the user's unread messages in all conversations, for the app's icon.
     public let badge: Int?
 
@@ -29,6 +31,9 @@ public struct PushPayload: Sendable, Hashable {
         public init(rawValue: String) { self.rawValue = rawValue }
         /// A new message.
         public static let message: Self = "message"
+        /// Somebody reacted to a message of the user, who has turned these pushes on
+        /// (``ProfileEdit/notifiesOfReactions``).
+        public static let reaction: Self = "reaction"
         /// The user has read messages on another device. The push is silent.
         public static let read: Self = "read"
     }
@@ -54,13 +59,14 @@ public struct PushPayload: Sendable, Hashable {
             let (seq, readSeq) = (try members.number("seq"), try members.number("read_seq"))
             let known: Kind? = readSeq != nil ? .read : seq != nil ? .message : nil
             guard let kind = try members.text("type").map(Kind.init(rawValue:)) ?? known else { return nil }
-            if kind == .message && seq == nil || kind == .read && readSeq == nil { return nil }
+            if [.message, .reaction].contains(kind) && seq == nil || kind == .read && readSeq == nil { return nil }
             self.kind = kind
             conversationID = Conversation.ID(id.lowercased())
             self.seq = kind == .read ? readSeq : seq
             senderID = try members.text("sender_id").map { User.ID($0) }
             title = try members.text("title")
             body = try members.text("body")
+            emoji = try members.text("emoji")
             badge = try members.number("badge")
         } catch {
             return nil

@@ -23,8 +23,13 @@ struct ClientPayloadTests {
         let read = try #require(
             PushPayload(data: Data(#"{"conversation_id":"\#(Self.conversation)","read_seq":"5","badge":"0"}"#.utf8)))
         #expect(read.kind == .read && read.seq == 5 && read.badge == 0 && read.title == nil)
-        let new = try #require(PushPayload(userInfo: ["conversation_id": Self.conversation, "type": "reaction"]))
-        #expect(new.kind == "reaction" && new.seq == nil)
+        let reaction = try #require(
+            PushPayload(
+                data: Data(
+                    #"{"conversation_id":"\#(Self.conversation)","type":"reaction","seq":"5","emoji":"👍"}"#.utf8)))
+        #expect(reaction.kind == .reaction && reaction.seq == 5 && reaction.emoji == "👍")
+        let new = try #require(PushPayload(userInfo: ["conversation_id": Self.conversation, "type": "later"]))
+        #expect(new.kind == "later" && new.seq == nil)
     }
 
     @Test(
@@ -35,6 +40,7 @@ struct ClientPayloadTests {
             #"{"conversation_id":"C","seq":1.5}"#, #"{"conversation_id":"C","seq":"x"}"#,
             #"{"conversation_id":"C","seq":9007199254740993}"#, #"{"conversation_id":"C","seq":1,"badge":[]}"#,
             #"{"conversation_id":"C","seq":1,"title":5}"#, #"{"conversation_id":"C","seq":1,"type":"read"}"#,
+            #"{"conversation_id":"C","read_seq":1,"type":"reaction"}"#, #"{"conversation_id":"C","seq":1,"emoji":5}"#,
             #"{"conversation_id":5,"seq":1}"#, #"{"conversation_id":"not an id","seq":1}"#,
         ])
     func invalid(_ text: String) throws {

@@ -108,6 +108,51 @@ struct DevicePushTests {
         }
     }
 
+    @Test("notifies the sender of a message of a reaction, if the sender turned that on")
+    func reactions() async throws {
+        try await PushSetup.with { setup in
+            let node = try await setup.leader()
+            defer { node.command.signal(SIGKILL) }
+            let alice = try await node.signedIn(.alice)
+            for (token, platform) in [("a11ce0", "apns"), ("fcm-token", "fcm"), ("her device", "webhook")] {
+                try await alice.register(device: token, platform)
+            }
+            let bob = try await node.signedIn(.bob)
+            let message = try await alice.send("lunch?", to: Room.aliceBob)
+            func react(_ emoji: String) async throws {
+                _ = try await bob.call(
+                    "messages.react",
+                    [
+                        "conversation_id": .string(Room.aliceBob), "seq": try #require(message["seq"]),
+                        "emoji": .string(emoji),
+                    ])
+            }
+            try await react("🙈")
+            _ = try await alice.call("me.update", ["preferences": ["notify_reactions": true]])
+            try await react("🎉")
+
+            let apns = try await setup.standIn.received(1) { $0.path == "/3/device/a11ce0" }[0]
+            #expect(apns.headers["apns-collapse-id"] == "\(Room.aliceBob)/reaction")
+            let payload = try apns.json
+            let aps = try #require(payload["aps"] as? NSDictionary)
+            #expect(aps["alert"] as? NSDictionary == ["title": "Bob Okafor", "body": "🎉 to “lunch?”"])
+            #expect(payload["type"] as? String == "reaction" && payload["emoji"] as? String == "🎉")
+            #expect(payload["sender_id"] as? String == Person.bob.id)
+
+            let fcm = try await setup.standIn.received(1) { $0.path.hasPrefix("/v1/") }[0]
+            let sent = try #require(try fcm.json["message"] as? [String: Any])
+            #expect(sent["notification"] as? NSDictionary == ["title": "Bob Okafor", "body": "🎉 to “lunch?”"])
+            #expect((sent["android"] as? [String: Any])?["collapse_key"] as? String == "\(Room.aliceBob)/reaction")
+
+            let hook = try await setup.standIn.received(1) { $0.path == "/hook" }[0]
+            #expect(try hook.json["type"] as? String == "reaction")
+            try await eventually("each push to be settled") {
+                try await setup.database.value("select count(*) from app.reaction_pushes") == "0"
+            }
+            #expect(setup.standIn.requests.filter { $0.path == "/3/device/a11ce0" }.count == 1)
+        }
+    }
+
     private func unreadOfBob(_ setup: PushSetup) async throws -> Int {
         let sum = try await setup.database.value(
             """

@@ -132,6 +132,8 @@ begin
             elsif coalesce(patch -> 'preferences' -> 'presence', 'null') not in ('null', '"nobody"', '"contacts"') then
                 perform app.refuse_param('preferences',
                     '"presence" in "preferences" must be "nobody", or "contacts" for users who share a conversation.');
+            elsif pg_catalog.jsonb_typeof(patch -> 'preferences' -> 'notify_reactions') not in ('boolean', 'null') then
+                perform app.refuse_param('preferences', '"notify_reactions" in "preferences" must be true or false.');
             end if;
             private.preferences := case when patch -> 'preferences' = 'null' then '{}' else (
                 select coalesce(pg_catalog.jsonb_object_agg(merged.key, merged.value), '{}')

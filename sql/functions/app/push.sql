@@ -47,6 +47,8 @@ begin
        and not exists (select from public.messages t where t.changed_xid = any (open))
        and not exists (select from public.conversation_members t where t.changed_xid >= beyond)
        and not exists (select from public.conversation_members t where t.changed_xid = any (open))
+       and not exists (select from public.message_reactions t where t.changed_xid >= beyond)
+       and not exists (select from public.message_reactions t where t.changed_xid = any (open))
        and not exists (select from app.push_queue)
        and not exists (select from app.push_backlog) then
         return 0;
@@ -134,6 +136,7 @@ begin
                 or not exists (select from app.devices d where d.id = b.device_id)))
     select count(*) into noted from told;
 
+    perform app.queue_reaction_pushes(beyond, open);
     -- Pushes of messages that were read elsewhere, or by replying, are taken back. The cursor is the snapshot of the
     -- first statement: changes in between are seen twice, which is harmless.
     update app.pushes p set due_at = pg_catalog.clock_timestamp()
@@ -186,14 +189,39 @@ begin
 end
 $$;
 
+-- Returns the kind of a message for the text of a push: `voice` for an audio with a waveform.
+create or replace function app.pushed_kind(message public.messages) returns text
+language sql stable parallel safe
+begin atomic
+    select case when message.attachment ->> 'waveform' is not null then 'voice' else message.kind end;
+end;
+
+-- Returns the text of a message for a push: empty if it is only the name of a video or a voice message.
+create or replace function app.pushed_text(message public.messages) returns text
+language sql stable parallel safe
+begin atomic
+    select case when message.content = message.attachment ->> 'name'
+                     and app.pushed_kind(message) in ('video', 'voice')
+                then '' else message.content end;
+end;
+
+-- Returns one row: the number of a user's unread messages in all conversations. It is inlined into the calling
+-- statement.
+create or replace function app.push_badge(user_id uuid) returns table (badge bigint)
+language sql stable
+begin atomic
+    select coalesce(sum(greatest(r.last_seq - m.last_read_seq, 0))::bigint, 0)
+      from public.conversation_members m join public.conversations r on r.id = m.conversation_id
+     where m.user_id = push_badge.user_id;
+end;
+
 -- Claims at most `most` due pushes, the same share of each sender; each is due again in a minute. `kind` is
 --
 --   tell   a notification for the message `seq`
 --   read   no notification: everything up to `seq` is read, and the device is to remove what it shows
 --   late   not accepted for a day, and dropped
 --
--- `badge` is the number of the user's unread messages in all conversations. `message_kind` is `voice` for an audio with
--- a waveform. `content` is null unless `with_text`, and empty if it is only the name of a video or a voice message.
+-- `message_kind` and `content` are those of app.pushed_kind and app.pushed_text; `content` is null unless `with_text`.
 create or replace function app.claim_pushes(most integer, with_text boolean) returns table (
     kind text, device_id uuid, conversation_id uuid, seq bigint, user_id uuid, platform text, token text,
     environment text, locale text, sender_id uuid, sender_name text, title text, message_kind text, content text,
@@ -216,7 +244,7 @@ begin
     judged as materialized (
         select q.place, q.device_id, q.conversation_id, q.told_seq, q.attempts, q.noted_at, d.user_id, d.platform,
                d.token, d.environment, d.locale, n.seq as newest, n.sender_id, n.kind as message_kind,
-               case when n.is_named and n.kind in ('video', 'voice') then '' else n.content end as content,
+               n.content,
                m.last_read_seq,
                case when m.user_id is null then 'forget'
                     when q.seq <= m.last_read_seq then
@@ -240,9 +268,7 @@ begin
           left join public.conversation_mutes x
             on x.conversation_id = q.conversation_id and x.user_id = d.user_id
           left join lateral (
-                select t.seq, t.sender_id, t.content,
-                       case when t.attachment ->> 'waveform' is not null then 'voice' else t.kind::text end as kind,
-                       t.content = t.attachment ->> 'name' as is_named
+                select t.seq, t.sender_id, app.pushed_kind(t) as kind, app.pushed_text(t) as content
                   -- Among the newest 1,000, since a sender may have deleted any number of messages.
                   from ((select y.seq
                            from (select t.seq, t.sender_id, t.deleted_at from public.messages t
@@ -273,10 +299,7 @@ begin
     badges as materialized (
         select u.user_id, b.badge
           from (select distinct k.user_id from judged k where k.verdict in ('tell', 'read', 'late')) u
-         cross join lateral (
-                select sum(greatest(r.last_seq - m.last_read_seq, 0))::bigint as badge
-                  from public.conversation_members m join public.conversations r on r.id = m.conversation_id
-                 where m.user_id = u.user_id) b),
+         cross join lateral app.push_badge(u.user_id) b),
     forgotten as (
         delete from app.pushes p
          where p.ctid = any (array(

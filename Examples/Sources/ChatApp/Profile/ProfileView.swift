@@ -39,6 +39,7 @@ struct ProfileView: View {
                 RefusedChangesView(client: client, problem: $problem)
                 Section {
                     PresenceButton(client: client, problem: $problem)
+                    ReactionsButton(client: client, problem: $problem)
                     if Notifications.areAvailable {
                         AsyncButton("Turn on notifications", problem: $problem) { try await Notifications.request() }
                     }
@@ -63,6 +64,19 @@ private struct PresenceButton: View {
         let hidesPresence = client.me?.hidesPresence == true
         AsyncButton(hidesPresence ? "Show when I am online" : "Hide when I am online", problem: $problem) {
             try await client.updateProfile { $0.hidesPresence = !hidesPresence }
+        }
+    }
+}
+
+/// Switches whether the user is notified of reactions while the app is not open.
+private struct ReactionsButton: View {
+    let client: PostlineClient
+    @Binding var problem: String?
+
+    var body: some View {
+        let isOn = client.me?.notifiesOfReactions == true
+        AsyncButton(isOn ? "Do not notify me of reactions" : "Notify me of reactions", problem: $problem) {
+            try await client.updateProfile { $0.notifiesOfReactions = !isOn }
         }
     }
 }

@@ -97,7 +97,7 @@ struct APNsProvider: PushProvider {
                 ("authorization", "bearer \(bearer)"), ("apns-topic", settings.topic),
                 // A badge is visible, too.
                 ("apns-push-type", "alert"), ("apns-priority", isShown ? "10" : "5"),
-                ("apns-collapse-id", "\(push.order.conversation)"),
+                ("apns-collapse-id", push.collapseID),
                 ("apns-expiration", "\(Date().wholeSeconds + 86_400)"),
                 ("content-type", "application/json"),
             ], try Self.payload(of: push))

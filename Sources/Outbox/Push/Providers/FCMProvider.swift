@@ -84,9 +84,9 @@ struct FCMProvider: PushProvider {
     }
 
     private static func message(_ push: DevicePush) -> [String: PushValue] {
-        let conversation = PushValue.string("\(push.order.conversation)")
+        let collapseID = PushValue.string(push.collapseID)
         var android: [String: PushValue] = [
-            "collapse_key": conversation, "ttl": .string("86400s"),
+            "collapse_key": collapseID, "ttl": .string("86400s"),
             "priority": .string(push.text == nil ? "NORMAL" : "HIGH"),
         ]
         var message: [String: PushValue] = ["data": .object(push.payload.mapValues { .string($0.text) })]
@@ -94,8 +94,8 @@ struct FCMProvider: PushProvider {
             var notification: [String: PushValue] = ["title": .string(text.title)]
             notification["body"] = text.body.map { .string($0) }
             message["notification"] = .object(notification)
-            // A later notification of the conversation replaces it.
-            android["notification"] = .object(["tag": conversation, "notification_count": .integer(push.order.badge)])
+            // A later notification of the same kind in the conversation replaces it.
+            android["notification"] = .object(["tag": collapseID, "notification_count": .integer(push.order.badge)])
         }
         message["android"] = .object(android)
         return message

@@ -23,7 +23,7 @@ struct WebhookProvider: PushProvider {
         described["locale"] = device.locale.map { .string($0) }
         do {
             let response = try await webhook.post(
-                Body(type: push.text == nil ? "read" : "message", device: described, push: push.payload),
+                Body(type: push.order.kind.typeName, device: described, push: push.payload),
                 id: "\(device.id)/\(push.order.conversation)/\(push.order.kind.rawValue)/\(push.order.seq)")
             return switch response.status {
             case 200..<300: .accepted
