@@ -90,6 +90,9 @@ alter table app.push_cursor enable row level security;
 alter table app.push_backlog enable row level security;
 alter table app.push_queue enable row level security;
 alter table app.reaction_pushes enable row level security;
+alter table app.message_expiry enable row level security;
+alter table app.expired_sends enable row level security;
+alter table app.retention_walk enable row level security;
 alter table app.mails enable row level security;
 alter table app.mail_tokens enable row level security;
 alter table app.mail_counts enable row level security;
@@ -439,8 +442,8 @@ grant execute on function
     api.scheduled_messages(uuid, integer, text), api.unschedule_message(uuid), api.member_count(uuid),
     api.set_conversation(uuid, boolean, boolean, boolean), api.set_avatar(text, text, text, bigint, uuid),
     api.set_member_role(uuid, uuid, text, boolean), api.sync(text, pg_snapshot, pg_snapshot, text, integer, integer),
-    api.typing(uuid), api.update_conversation(uuid, text, boolean, jsonb, boolean), api.update_me(jsonb, bigint),
-    api.update_physical(jsonb, bigint),
+    api.typing(uuid), api.update_conversation(uuid, text, boolean, jsonb, boolean, integer, boolean),
+    api.update_me(jsonb, bigint), api.update_physical(jsonb, bigint),
     api.create_report(uuid, bigint, uuid, text, text), api.reports(text, integer, text), api.report(uuid),
     api.assign_report(uuid), api.resolve_report(uuid, text, text), api.remove_message(uuid, bigint),
     api.ban_user(uuid, text), api.unban_user(uuid)
@@ -523,7 +526,7 @@ grant execute on function
     app.record_stored_media(uuid),
     app.claim_removals(integer), app.complete_removals(uuid[], text[]), app.acquire_lease(text, uuid, double precision),
     app.release_lease(text, uuid), app.move_messages(uuid, boolean), app.send_due(), app.finish_abandoned_stream(),
-    app.stream_text(uuid, bigint), app.flush_message_words(),
+    app.stream_text(uuid, bigint), app.flush_message_words(), app.expire_messages(integer),
     app.prune_reports(integer), app.report_counts(), app.claim_reports(uuid, integer),
     app.record_report_results(uuid[], double precision[]),
     app.record_push_results(uuid[], uuid[], bigint[], text[], text[], double precision[])
@@ -547,6 +550,7 @@ grant execute on function
     app.move_message(uuid, bigint), app.sender_of(uuid), app.split_full_name(text),
     app.is_first_sent(uuid, uuid, text, text, jsonb, bigint, jsonb), app.mentioned_members(uuid, uuid[]),
     app.lock_membership(uuid), app.set_pin(uuid, bigint, boolean), app.set_conversation_data(uuid, jsonb),
+    app.set_message_ttl(uuid, integer), app.expired_message(uuid, uuid),
     app.seen_reactions(uuid, bigint, bigint, pg_snapshot, pg_snapshot),
     app.set_reaction(uuid, bigint, text, boolean),
     app.start_stream(uuid, text, uuid, bigint, uuid[], boolean, jsonb), app.append_piece(uuid, bigint, bigint, text),

@@ -2772,6 +2772,7 @@ CREATE FUNCTION api.sent_message(conversation_id uuid, content text, client_id u
 declare
     me uuid := app.caller();
     sent public.messages;
+    expired json;
 begin
     kind := coalesce(kind, 'text');
     select f.content, f.attachment into content, attachment from app.stored_form(kind, content, attachment) f;
@@ -2779,7 +2780,11 @@ begin
      where m.conversation_id = sent_message.conversation_id and m.sender_id = me
        and m.client_id = sent_message.client_id;
     if sent.id is null then
-        perform app.refuse_hidden('There is no such message.');
+        expired := app.expired_message(conversation_id, client_id);
+        if expired is null then
+            perform app.refuse_hidden('There is no such message.');
+        end if;
+        return expired;
     elsif not app.is_first_sent(conversation_id, client_id, kind, content, attachment, reply_to_seq, data) then
         perform app.refuse_client_id();
     end if;
@@ -3131,7 +3136,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION api.update_conversation(conversation_id uuid, title text, profiles boolean DEFAULT false, data jsonb DEFAULT NULL::jsonb, keeps_data boolean DEFAULT true) RETURNS json
+CREATE FUNCTION api.update_conversation(conversation_id uuid, title text, profiles boolean DEFAULT false, data jsonb DEFAULT NULL::jsonb, keeps_data boolean DEFAULT true, message_ttl_seconds integer DEFAULT NULL::integer, keeps_ttl boolean DEFAULT true) RETURNS json
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -3142,7 +3147,10 @@ begin
     if not keeps_data then
         perform app.set_conversation_data(conversation_id, data);
     end if;
-    if title is null and not keeps_data then
+    if not keeps_ttl then
+        perform app.set_message_ttl(conversation_id, message_ttl_seconds);
+    end if;
+    if title is null and not (keeps_data and keeps_ttl) then
         return api.conversation(conversation_id, profiles);
     elsif seat.kind = 'direct' then
         perform app.refuse_forbidden('A direct conversation has no title.');
@@ -3347,7 +3355,8 @@ begin
         message.data := null;
     end if;
     -- Numbers have no gaps: this is the whole check.
-    if message.reply_to_seq not between 1 and message.seq - 1 then
+    if message.reply_to_seq is not null and message.reply_to_seq not between (
+        select c.first_seq from public.conversations c where c.id = message.conversation_id) and message.seq - 1 then
         perform app.refuse_reply();
     end if;
     if message.data is not null then
@@ -4621,9 +4630,11 @@ begin
         end if;
     end if;
     if exists (
-        -- Deleted meanwhile: a deletion locks the numbers too (app.remove_reactions).
-        select from unnest(added) a join public.messages m on m.conversation_id = a.conversation_id and m.seq = a.seq
-         where m.deleted_at is not null) then
+        -- Deleted meanwhile: a deletion locks the numbers too (app.remove_reactions). A reaction that moves may come
+        -- before its message.
+        select from unnest(added) a
+          left join public.messages m on m.conversation_id = a.conversation_id and m.seq = a.seq
+         where m.deleted_at is not null or m.id is null and removed = '{}') then
         perform app.refuse_forbidden('Nobody can react to this message.');
     elsif exists (
         select from unnest(added) a
@@ -4865,8 +4876,7 @@ CREATE FUNCTION app.creates_event(conversation_id uuid) RETURNS boolean
     AS $$
 begin
     return auth.uid() is not null and not app.is_merging()
-       and exists (select from public.conversations c where c.id = creates_event.conversation_id and c.kind = 'group')
-       -- A user who joined in this transaction has just created the group.
+       -- A user who joined in this transaction has just created the conversation.
        and not exists (
             select from public.conversation_members m
              where m.conversation_id = creates_event.conversation_id and m.user_id = auth.uid()
@@ -4914,6 +4924,36 @@ CREATE FUNCTION app.data_error(data jsonb) RETURNS text
              ELSE NULL::text
          END AS "case";
 END;
+
+CREATE FUNCTION app.delete_expired() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+begin
+    insert into app.expired_sends (conversation_id, client_id, sender_id, message_id, seq, created_at)
+    select m.conversation_id, m.client_id, m.sender_id, m.id, m.seq, m.created_at from public.messages m
+     where m.conversation_id = new.id and m.seq < new.first_seq and m.client_id is not null
+    on conflict do nothing;
+    update public.media f set removed_at = pg_catalog.now()
+     where f.removed_at is null and f.id = any (array(
+            select i.id from public.messages m cross join lateral unnest(app.media_ids(m.attachment)) i (id)
+             where m.conversation_id = new.id and m.seq < new.first_seq and m.attachment is not null));
+    perform app.remove_stream(s.conversation_id, s.seq) from app.message_streams s
+      where s.conversation_id = new.id and s.seq < new.first_seq;
+    perform app.remove_reactions(c.conversation_id, c.seq)
+       from (select c.conversation_id, c.seq from public.reaction_counts c
+              where c.conversation_id = new.id and c.seq < new.first_seq order by c.seq) c;
+    delete from public.reaction_counts c where c.conversation_id = new.id and c.seq < new.first_seq;
+    update public.conversation_members m set last_read_seq = new.first_seq - 1
+     where m.conversation_id = new.id and m.last_read_seq < new.first_seq - 1;
+    delete from public.message_mentions y where y.conversation_id = new.id and y.seq < new.first_seq;
+    delete from public.messages m where m.conversation_id = new.id and m.seq < new.first_seq;
+    return null;
+end
+$$;
 
 CREATE FUNCTION app.delete_session_devices() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
@@ -5175,6 +5215,174 @@ begin
     return object;
 end
 $$;
+
+CREATE FUNCTION app.expire_all(retention_days integer) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    page_size constant integer := 500;
+    before timestamptz := pg_catalog.now() - pg_catalog.make_interval(days => retention_days);
+    walk app.retention_walk;
+    next uuid;
+    number integer;
+begin
+    select w.* into walk from app.retention_walk w for update skip locked;
+    if not found or walk.position is null and walk.started_at > pg_catalog.now() - interval '1 hour' then
+        return false;
+    elsif walk.position is null then
+        walk.position := '00000000-0000-0000-0000-000000000000';
+        walk.started_at := pg_catalog.now();
+    end if;
+    select c.id into next
+      from (select c.id, c.first_seq from public.conversations c
+             where c.id > walk.position order by c.id limit page_size) c
+     cross join lateral (
+            select m.created_at from public.messages m
+             where m.conversation_id = c.id and m.seq >= c.first_seq order by m.seq limit 1) m
+     where m.created_at < before
+     order by c.id limit 1;
+    if next is not null then
+        number := app.expire_batch(next, before);
+        -- The next step continues with the conversation if it has more.
+        if number is distinct from app.expiry_batch() then
+            walk.position := next;
+        end if;
+    else
+        walk.position := (select c.id from public.conversations c where c.id > walk.position
+                           order by c.id offset page_size - 1 limit 1);
+    end if;
+    update app.retention_walk w set position = walk.position, started_at = walk.started_at;
+    return walk.position is not null;
+end
+$$;
+
+CREATE FUNCTION app.expire_batch(conversation_id uuid, before timestamp with time zone) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    first bigint;
+    beyond bigint;
+    number integer;
+begin
+    select c.first_seq into first from public.conversations c
+     where c.id = expire_batch.conversation_id for no key update skip locked;
+    if not found then
+        return null;
+    elsif exists (select from app.message_moves v
+                   where expire_batch.conversation_id in (v.conversation_id, v.into_id)) then
+        -- Older messages may still come, in the places that are reserved for them.
+        return 0;
+    end if;
+    -- Times increase with the numbers.
+    select coalesce(min(m.seq) filter (where m.created_at >= before), max(m.seq) + 1),
+           count(*) filter (where m.created_at < before)
+      into beyond, number
+      from (select m.seq, m.created_at from public.messages m
+             where m.conversation_id = expire_batch.conversation_id and m.seq >= first
+             order by m.seq limit app.expiry_batch()) m;
+    beyond := least(beyond, (select min(s.seq) from app.message_streams s
+                              where s.conversation_id = expire_batch.conversation_id and s.seq >= first));
+    if beyond is null or beyond <= first or number = 0 then
+        return 0;
+    end if;
+    update public.conversations c set first_seq = beyond where c.id = expire_batch.conversation_id;
+    return number;
+end
+$$;
+
+CREATE FUNCTION app.expire_messages(retention_days integer) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if app.expire_own() then
+        return true;
+    end if;
+    delete from app.expired_sends e
+     where e.ctid = any (array(
+            select o.ctid from app.expired_sends o where o.expired_at < pg_catalog.now() - interval '7 days'
+             order by o.expired_at limit 1000 for update skip locked));
+    return found or retention_days > 0 and app.expire_all(retention_days);
+end
+$$;
+
+CREATE FUNCTION app.expire_own() RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+declare
+    due record;
+    ttl interval;
+    number integer;
+begin
+    select e.conversation_id, c.message_ttl_seconds, c.first_seq into due
+      from app.message_expiry e join public.conversations c on c.id = e.conversation_id
+     where e.check_at <= pg_catalog.clock_timestamp()
+     order by e.check_at limit 1 for update of e skip locked;
+    if not found then
+        return false;
+    elsif due.message_ttl_seconds is null then
+        delete from app.message_expiry e where e.conversation_id = due.conversation_id;
+        return true;
+    end if;
+    ttl := pg_catalog.make_interval(secs => due.message_ttl_seconds);
+    number := app.expire_batch(due.conversation_id, pg_catalog.clock_timestamp() - ttl);
+    if number = app.expiry_batch() then
+        return true;
+    end if;
+    -- A message that is sent from now on expires after the whole time. Those of a busy conversation expire in batches,
+    -- at most a tenth of the time or a minute late.
+    update app.message_expiry e
+       set check_at = case when number is null then pg_catalog.clock_timestamp() + interval '1 second' else greatest(
+               coalesce((select m.created_at from public.messages m
+                          where m.conversation_id = due.conversation_id and m.seq >= due.first_seq
+                          order by m.seq limit 1), pg_catalog.clock_timestamp()) + ttl,
+               pg_catalog.clock_timestamp() + least(ttl / 10, interval '1 minute')) end
+     where e.conversation_id = due.conversation_id;
+    return true;
+end
+$$;
+
+CREATE FUNCTION app.expired_message(conversation_id uuid, client_id uuid) RETURNS json
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    me uuid := auth.uid();
+begin
+    if not app.is_member(conversation_id) or not app.is_expired_send(conversation_id, me, client_id) then
+        return null;
+    end if;
+    return (
+        select app.message_object(
+                   row(e.message_id, e.conversation_id, e.seq, me, e.client_id, 'text', null, null, 2, null, null,
+                       e.created_at, null, e.expired_at, null, null, null, null, null, null)::public.messages,
+                   s.object, 0, null)
+          from app.expired_sends e cross join app.sender_objects s
+         where e.conversation_id = expired_message.conversation_id and e.client_id = expired_message.client_id
+           and s.id = me
+         order by e.sender_id = me desc limit 1);
+end
+$$;
+
+CREATE FUNCTION app.expiry_batch() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT 200;
+END;
 
 CREATE FUNCTION app.filter_action(scope text, value text) RETURNS text
     LANGUAGE plpgsql STABLE
@@ -5864,6 +6072,20 @@ CREATE FUNCTION app.is_count(value jsonb) RETURNS boolean
          END AS "case";
 END;
 
+CREATE FUNCTION app.is_expired_send(conversation_id uuid, sender_id uuid, client_id uuid) RETURNS boolean
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return exists (
+        select from app.expired_sends e
+         where e.conversation_id = is_expired_send.conversation_id and e.client_id = is_expired_send.client_id
+           and (e.sender_id = is_expired_send.sender_id or exists (
+                select from app.merged_guests g
+                 where g.guest_id = e.sender_id and g.account_id = is_expired_send.sender_id)));
+end
+$$;
+
 CREATE FUNCTION app.is_file_name(value text) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -6073,9 +6295,10 @@ CREATE FUNCTION app.is_repeated(message public.messages) RETURNS boolean
     AS $$
 begin
     return exists (
-        select from public.messages s
-         where s.conversation_id = message.conversation_id and s.sender_id = message.sender_id
-           and s.client_id = message.client_id);
+               select from public.messages s
+                where s.conversation_id = message.conversation_id and s.sender_id = message.sender_id
+                  and s.client_id = message.client_id)
+           or app.is_expired_send(message.conversation_id, message.sender_id, message.client_id);
 end
 $$;
 
@@ -7449,6 +7672,7 @@ declare
     is_list boolean := new.attachment ? 'more';
     seat public.conversation_members;
     original text;
+    first bigint;
 begin
     -- app.number_messages has numbered it.
     if pg_catalog.current_setting('role') = 'postline_sender' then
@@ -7498,7 +7722,11 @@ begin
            last_message_sender_id = new.sender_id,
            last_message_xid = xid
      where c.id = new.conversation_id
-    returning c.last_seq, c.last_message_time into new.seq, new.created_at;
+    returning c.last_seq, c.last_message_time, c.first_seq into new.seq, new.created_at, first;
+    if first > 1 and new.client_id is not null
+       and app.is_expired_send(new.conversation_id, new.sender_id, new.client_id) then
+        perform app.refuse_repeated();
+    end if;
 
     -- The repeated client_id is checked under the lock, by a statement that sees all earlier commits: `on conflict do
     -- nothing` would skip the row after it got its number.
@@ -7518,9 +7746,7 @@ begin
             if seat.is_blocked and not app.is_repeated(new) then
                 perform app.refuse_blocked();
             end if;
-            raise exception using errcode = 'unique_violation', constraint = 'messages_client_id_key',
-                schema = 'public', table = 'messages',
-                message = '"client_id" was already used in this conversation.';
+            perform app.refuse_repeated();
         -- A user who left the group is no longer a member when the event is written.
         elsif new.event is null then
             perform app.refuse_message();
@@ -7565,6 +7791,13 @@ begin
             select t.place from unnest(contents) with ordinality t (content, place)
              where app.filter_action('messages', t.content) is not null);
     end if;
+    if exists (select from app.expired_sends) then
+        caught := coalesce(caught, '{}') || array(
+            select s.place
+              from unnest(senders, conversations, client_ids) with ordinality
+                       as s (sender_id, conversation_id, client_id, place)
+             where app.is_expired_send(s.conversation_id, s.sender_id, s.client_id));
+    end if;
     if (select count(distinct c) from pg_catalog.unnest(conversations) c) > pg_catalog.cardinality(locked) then
         held := array(
             select c.id from public.conversations c where c.id = any (conversations) and c.id <> all (locked));
@@ -7588,8 +7821,9 @@ begin
                 select from unnest(senders) with ordinality as e (sender_id, place)
                  where e.sender_id = s.sender_id and e.place <= s.place and e.place = any (caught)))
            and pg_catalog.char_length(s.content) between 1 and app.max_message_characters()
-           and (s.reply_to_seq is null or s.reply_to_seq between 1 and (
-                select c.last_seq from public.conversations c where c.id = s.conversation_id))
+           and (s.reply_to_seq is null or (
+                select s.reply_to_seq between c.first_seq and c.last_seq
+                  from public.conversations c where c.id = s.conversation_id))
            and (s.everyone is not true or app.may_mention_everyone(s.conversation_id, s.sender_id))
            and (s.data is null or app.data_error(s.data::jsonb) is null)
            and (s.client_id is null or not exists (
@@ -7911,6 +8145,26 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.propagate_ttl() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if new.message_ttl_seconds is not null then
+        insert into app.message_expiry as e (conversation_id, check_at) values (new.id, pg_catalog.now())
+        on conflict on constraint message_expiry_pkey do update set check_at = excluded.check_at;
+    end if;
+    if app.creates_event(new.id) then
+        perform app.write_event(
+            new.id,
+            pg_catalog.jsonb_build_object('type', 'ttl_changed', 'message_ttl_seconds', new.message_ttl_seconds),
+            coalesce('Messages are deleted after ' || app.ttl_text(new.message_ttl_seconds) || '.',
+                     'Messages are no longer deleted after a time.'));
+    end if;
+    return null;
+end
+$$;
+
 CREATE FUNCTION app.propagate_words() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -8108,7 +8362,10 @@ CREATE TABLE public.conversations (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     pinned_seqs bigint[],
-    data jsonb
+    data jsonb,
+    first_seq bigint DEFAULT 1 NOT NULL,
+    message_ttl_seconds integer,
+    CONSTRAINT conversations_message_ttl_seconds_valid CHECK (((message_ttl_seconds >= 60) AND (message_ttl_seconds <= 31536000)))
 )
 WITH (fillfactor='70');
 
@@ -8958,6 +9215,19 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.refuse_kept_message() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if exists (select from public.conversations c where c.id = old.conversation_id and c.first_seq <= old.seq) then
+        raise exception using errcode = 'restrict_violation', message = 'DELETE is not allowed on messages.',
+            hint = 'Set deleted_at instead: this removes the content of the message and keeps its number.';
+    end if;
+    return old;
+end
+$$;
+
 CREATE FUNCTION app.refuse_kind() RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -8984,6 +9254,16 @@ CREATE FUNCTION app.refuse_param(field text, message text) RETURNS void
 begin
     raise exception using errcode = 'PL001', message = message,
         detail = pg_catalog.json_build_object('field', field)::text;
+end
+$$;
+
+CREATE FUNCTION app.refuse_repeated() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    raise exception using errcode = 'unique_violation', constraint = 'messages_client_id_key',
+        schema = 'public', table = 'messages', message = '"client_id" was already used in this conversation.';
 end
 $$;
 
@@ -10059,6 +10339,25 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.set_message_ttl(conversation_id uuid, seconds integer) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    seat record := app.lock_conversation(conversation_id);
+begin
+    if seat.kind = 'group' and seat.role = 'member' then
+        perform app.refuse_forbidden('Only the owner and admins of a group can change when its messages expire.');
+    elsif app.has_block(conversation_id) then
+        perform app.refuse_blocked();
+    elsif seconds not between 60 and 31536000 then
+        perform app.refuse_param('message_ttl_seconds',
+            '"message_ttl_seconds" must be 60 to 31536000 (a year), or null.');
+    end if;
+    update public.conversations c set message_ttl_seconds = seconds where c.id = set_message_ttl.conversation_id;
+end
+$$;
+
 CREATE FUNCTION app.set_pin(conversation_id uuid, seq bigint, is_pinned boolean) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -11123,6 +11422,20 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.ttl_text(seconds integer) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT ((((ttl_text.seconds / u.size) || ' '::text) || u.name) ||
+         CASE
+             WHEN ((ttl_text.seconds / u.size) = 1) THEN ''::text
+             ELSE 's'::text
+         END)
+    FROM ( VALUES (604800,'week'::text), (86400,'day'::text), (3600,'hour'::text), (60,'minute'::text), (1,'second'::text)) u(size, name)
+   WHERE ((ttl_text.seconds % u.size) = 0)
+   ORDER BY u.size DESC
+  LIMIT 1;
+END;
+
 CREATE FUNCTION app.unban_user(user_id uuid) RETURNS json
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -11376,7 +11689,9 @@ begin
             perform app.check_data(new.data);
         end if;
         new.pinned_seqs := null;
+        new.message_ttl_seconds := null;
         new.version := 1;
+        new.first_seq := 1;
         new.last_seq := 0;
         new.last_message_content := null;
         new.last_message_time := null;
@@ -11395,9 +11710,18 @@ begin
     if new.data is not null and new.data is distinct from old.data then
         perform app.check_data(new.data);
     end if;
+    if new.first_seq <> old.first_seq then
+        new.first_seq := greatest(old.first_seq, least(new.first_seq, new.last_seq + 1));
+        new.pinned_seqs := array(select p from unnest(new.pinned_seqs) with ordinality u (p, place)
+                                  where p >= new.first_seq order by place);
+        if new.first_seq > new.last_seq then
+            new.last_message_content := null;
+        end if;
+    end if;
     new.pinned_seqs := nullif(new.pinned_seqs, '{}');
-    if row(new.title, new.created_by, new.pinned_seqs, new.data)
-       is distinct from row(old.title, old.created_by, old.pinned_seqs, old.data)
+    if row(new.title, new.created_by, new.pinned_seqs, new.data, new.first_seq, new.message_ttl_seconds)
+       is distinct from
+       row(old.title, old.created_by, old.pinned_seqs, old.data, old.first_seq, old.message_ttl_seconds)
        and old.changed_xid <> pg_catalog.pg_current_xact_id() then
         new.version := old.version + 1;
         new.changed_xid := pg_catalog.pg_current_xact_id();
@@ -13270,7 +13594,7 @@ CREATE VIEW app.conversation_parts WITH (security_invoker='true') AS
     m.user_ids,
     m.marks,
     concat('{"id":"', c.id, '","kind":"', c.kind, '","title":', COALESCE(to_json((c.title)::text), 'null'::json), ',"created_by":', app.quoted((c.created_by)::text), ',"participant1_id":', app.quoted((c.participant1_id)::text), ',"participant2_id":', app.quoted((c.participant2_id)::text), ',"members":[', m.objects, '],"last_seq":', c.last_seq, ',"version":', c.version, ',"last_message_content":', COALESCE(to_json(c.last_message_content), 'null'::json), ',"last_message_time":', COALESCE(app.quoted_utc(c.last_message_time), 'null'::text), ',"last_message_sender_id":', app.quoted((c.last_message_sender_id)::text), ',"last_read_seq":') AS head,
-    concat(',"pinned_seqs":', COALESCE((array_to_json(c.pinned_seqs))::text, '[]'::text), ',"data":', COALESCE((c.data)::text, 'null'::text), ',"created_at":', COALESCE(app.quoted_utc(c.created_at), 'null'::text), ',"updated_at":', COALESCE(app.quoted_utc(c.updated_at), 'null'::text), '}') AS tail
+    concat(',"first_seq":', c.first_seq, ',"message_ttl_seconds":', COALESCE((c.message_ttl_seconds)::text, 'null'::text), ',"pinned_seqs":', COALESCE((array_to_json(c.pinned_seqs))::text, '[]'::text), ',"data":', COALESCE((c.data)::text, 'null'::text), ',"created_at":', COALESCE(app.quoted_utc(c.created_at), 'null'::text), ',"updated_at":', COALESCE(app.quoted_utc(c.updated_at), 'null'::text), '}') AS tail
    FROM ((public.conversations c
      CROSS JOIN LATERAL ( SELECT array_agg(d_1.user_id) AS users,
             array_agg(d_1.last_delivered_seq) AS seqs
@@ -13315,6 +13639,16 @@ CREATE TABLE app.devices (
     CONSTRAINT devices_environment CHECK ((environment = ANY (ARRAY['production'::text, 'sandbox'::text]))),
     CONSTRAINT devices_platform CHECK ((platform = ANY (ARRAY['apns'::text, 'fcm'::text, 'webhook'::text]))),
     CONSTRAINT devices_token CHECK (((octet_length(token) >= 1) AND (octet_length(token) <= 2048)))
+);
+
+CREATE TABLE app.expired_sends (
+    conversation_id uuid NOT NULL,
+    client_id uuid NOT NULL,
+    sender_id uuid NOT NULL,
+    message_id uuid NOT NULL,
+    seq bigint NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    expired_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
 CREATE TABLE app.filter_rules (
@@ -13451,6 +13785,11 @@ CREATE TABLE app.media_removals (
     is_stored boolean DEFAULT false NOT NULL
 );
 
+CREATE TABLE app.message_expiry (
+    conversation_id uuid NOT NULL,
+    check_at timestamp with time zone NOT NULL
+);
+
 CREATE VIEW app.sender_objects WITH (security_invoker='true') AS
  SELECT p.id,
     row_to_json(w.*) AS object
@@ -13548,6 +13887,13 @@ CREATE TABLE app.push_queue (
     sender_id uuid NOT NULL,
     seq bigint NOT NULL,
     noted_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+CREATE TABLE app.retention_walk (
+    only_one boolean DEFAULT true NOT NULL,
+    "position" uuid,
+    started_at timestamp with time zone NOT NULL,
+    CONSTRAINT retention_walk_only_one CHECK (only_one)
 );
 
 CREATE TABLE app.search_names (
@@ -13654,6 +14000,9 @@ ALTER TABLE ONLY app.devices
 ALTER TABLE ONLY app.devices
     ADD CONSTRAINT devices_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY app.expired_sends
+    ADD CONSTRAINT expired_sends_pkey PRIMARY KEY (conversation_id, client_id, sender_id);
+
 ALTER TABLE ONLY app.filter_rules
     ADD CONSTRAINT filter_rules_pkey PRIMARY KEY (scope, word);
 
@@ -13686,6 +14035,9 @@ ALTER TABLE ONLY app.media_removals
 
 ALTER TABLE ONLY app.merged_guests
     ADD CONSTRAINT merged_guests_pkey PRIMARY KEY (guest_id);
+
+ALTER TABLE ONLY app.message_expiry
+    ADD CONSTRAINT message_expiry_pkey PRIMARY KEY (conversation_id);
 
 ALTER TABLE ONLY app.message_moves
     ADD CONSTRAINT message_moves_pkey PRIMARY KEY (conversation_id, guest_id);
@@ -13725,6 +14077,9 @@ ALTER TABLE ONLY app.reaction_pushes
 
 ALTER TABLE ONLY app.reports
     ADD CONSTRAINT reports_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY app.retention_walk
+    ADD CONSTRAINT retention_walk_pkey PRIMARY KEY (only_one);
 
 ALTER TABLE ONLY app.search_names
     ADD CONSTRAINT search_names_pkey PRIMARY KEY (user_id);
@@ -13819,6 +14174,8 @@ CREATE INDEX devices_session_id ON app.devices USING btree (session_id) WHERE (s
 
 CREATE INDEX devices_user_id ON app.devices USING btree (user_id);
 
+CREATE INDEX expired_sends_expired_at ON app.expired_sends USING btree (expired_at);
+
 CREATE INDEX former_members_changed_xid ON app.former_members USING btree (changed_xid);
 
 CREATE INDEX former_members_user_id ON app.former_members USING btree (user_id);
@@ -13838,6 +14195,8 @@ CREATE INDEX media_removals_is_stored_due_at ON app.media_removals USING btree (
 CREATE INDEX merged_guests_account_id ON app.merged_guests USING btree (account_id);
 
 CREATE INDEX merged_guests_merged_xid ON app.merged_guests USING btree (merged_xid);
+
+CREATE INDEX message_expiry_check_at ON app.message_expiry USING btree (check_at);
 
 CREATE INDEX message_moves_into_id ON app.message_moves USING btree (into_id) WHERE (into_id IS NOT NULL);
 
@@ -13984,6 +14343,8 @@ CREATE TRIGGER count_new AFTER INSERT ON public.message_reactions REFERENCING NE
 
 CREATE TRIGGER count_removed AFTER DELETE ON public.message_reactions REFERENCING OLD TABLE AS before FOR EACH STATEMENT EXECUTE FUNCTION app.count_reactions();
 
+CREATE TRIGGER delete_expired AFTER UPDATE OF first_seq ON public.conversations FOR EACH ROW WHEN ((new.first_seq > old.first_seq)) EXECUTE FUNCTION app.delete_expired();
+
 CREATE TRIGGER erase_user AFTER UPDATE ON public.user_profiles FOR EACH ROW EXECUTE FUNCTION app.erase_user();
 
 CREATE TRIGGER follow AFTER INSERT OR DELETE ON public.blocks FOR EACH ROW EXECUTE FUNCTION app.propagate_block();
@@ -14001,6 +14362,8 @@ CREATE TRIGGER follow_picture AFTER UPDATE ON public.messages FOR EACH ROW WHEN 
 CREATE TRIGGER follow_preference AFTER UPDATE ON public.user_private FOR EACH ROW WHEN (((old.preferences -> 'presence'::text) IS DISTINCT FROM (new.preferences -> 'presence'::text))) EXECUTE FUNCTION app.propagate_preference();
 
 CREATE TRIGGER follow_rows AFTER INSERT OR DELETE ON public.scheduled_messages FOR EACH ROW EXECUTE FUNCTION app.propagate_scheduled();
+
+CREATE TRIGGER follow_ttl AFTER UPDATE OF message_ttl_seconds ON public.conversations FOR EACH ROW WHEN ((new.message_ttl_seconds IS DISTINCT FROM old.message_ttl_seconds)) EXECUTE FUNCTION app.propagate_ttl();
 
 CREATE TRIGGER follow_words AFTER INSERT ON public.user_profiles FOR EACH ROW WHEN ((NOT new.is_guest)) EXECUTE FUNCTION app.propagate_words();
 
@@ -14022,7 +14385,7 @@ CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON public.user_profiles FOR EACH ROW
 
 CREATE TRIGGER keep_changed BEFORE UPDATE OF conversation_id, user_id, role, joined_at ON public.conversation_members FOR EACH ROW EXECUTE FUNCTION app.validate_member();
 
-CREATE TRIGGER keep_changed BEFORE UPDATE OF id, kind, participant1_id, participant2_id, title, created_by, pinned_seqs, data ON public.conversations FOR EACH ROW EXECUTE FUNCTION app.validate_conversation();
+CREATE TRIGGER keep_changed BEFORE UPDATE OF id, kind, participant1_id, participant2_id, title, created_by, pinned_seqs, data, first_seq, message_ttl_seconds ON public.conversations FOR EACH ROW EXECUTE FUNCTION app.validate_conversation();
 
 CREATE TRIGGER keep_changed BEFORE UPDATE ON public.messages FOR EACH ROW WHEN ((((((((((((((((new.id IS DISTINCT FROM old.id) OR (new.conversation_id IS DISTINCT FROM old.conversation_id)) OR (new.seq IS DISTINCT FROM old.seq)) OR (new.sender_id IS DISTINCT FROM old.sender_id)) OR (new.client_id IS DISTINCT FROM old.client_id)) OR ((new.kind)::text IS DISTINCT FROM (old.kind)::text)) OR ((new.content)::text IS DISTINCT FROM (old.content)::text)) OR (new.attachment IS DISTINCT FROM old.attachment)) OR (new.event IS DISTINCT FROM old.event)) OR (new.edited_at IS DISTINCT FROM old.edited_at)) OR (new.deleted_at IS DISTINCT FROM old.deleted_at)) OR (new.reply_to_seq IS DISTINCT FROM old.reply_to_seq)) OR (new.mentions IS DISTINCT FROM old.mentions)) OR (new.mentions_everyone IS DISTINCT FROM old.mentions_everyone)) OR (new.data IS DISTINCT FROM old.data))) EXECUTE FUNCTION app.validate_message();
 
@@ -14050,7 +14413,7 @@ CREATE TRIGGER queue_removed AFTER UPDATE ON public.media FOR EACH ROW WHEN (((n
 
 CREATE TRIGGER refuse_delete BEFORE DELETE ON public.conversations FOR EACH STATEMENT EXECUTE FUNCTION app.refuse_delete();
 
-CREATE TRIGGER refuse_delete BEFORE DELETE ON public.messages FOR EACH STATEMENT EXECUTE FUNCTION app.refuse_delete();
+CREATE TRIGGER refuse_delete BEFORE DELETE ON public.messages FOR EACH ROW EXECUTE FUNCTION app.refuse_kept_message();
 
 CREATE TRIGGER refuse_delete BEFORE DELETE ON public.user_profiles FOR EACH STATEMENT EXECUTE FUNCTION app.refuse_delete();
 
@@ -14105,6 +14468,9 @@ ALTER TABLE ONLY app.merged_guests
 
 ALTER TABLE ONLY app.merged_guests
     ADD CONSTRAINT merged_guests_guest_id_fkey FOREIGN KEY (guest_id) REFERENCES public.user_profiles(id);
+
+ALTER TABLE ONLY app.message_expiry
+    ADD CONSTRAINT message_expiry_conversation_id_fkey FOREIGN KEY (conversation_id) REFERENCES public.conversations(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY app.message_moves
     ADD CONSTRAINT message_moves_conversation_id_fkey FOREIGN KEY (conversation_id) REFERENCES public.conversations(id);
@@ -14203,6 +14569,8 @@ ALTER TABLE admin.audit ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE app.devices ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE app.expired_sends ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY feed_select ON app.former_members FOR SELECT TO postline_feed USING (true);
 
 CREATE POLICY feed_select ON app.message_streams FOR SELECT TO postline_feed USING (true);
@@ -14228,6 +14596,8 @@ ALTER TABLE app.media_removals ENABLE ROW LEVEL SECURITY;
 CREATE POLICY member_select ON app.former_members FOR SELECT TO authenticated USING (((user_id = ( SELECT auth.uid() AS uid)) OR (conversation_id IN ( SELECT app.my_conversations() AS my_conversations))));
 
 ALTER TABLE app.merged_guests ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE app.message_expiry ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE app.message_moves ENABLE ROW LEVEL SECURITY;
 
@@ -14256,6 +14626,8 @@ ALTER TABLE app.pushes ENABLE ROW LEVEL SECURITY;
 ALTER TABLE app.reaction_pushes ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE app.reports ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE app.retention_walk ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE app.search_names ENABLE ROW LEVEL SECURITY;
 
@@ -14827,8 +15199,8 @@ GRANT ALL ON FUNCTION api.unblock_user(user_id uuid) TO authenticated;
 REVOKE ALL ON FUNCTION api.unschedule_message(id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.unschedule_message(id uuid) TO authenticated;
 
-REVOKE ALL ON FUNCTION api.update_conversation(conversation_id uuid, title text, profiles boolean, data jsonb, keeps_data boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION api.update_conversation(conversation_id uuid, title text, profiles boolean, data jsonb, keeps_data boolean) TO authenticated;
+REVOKE ALL ON FUNCTION api.update_conversation(conversation_id uuid, title text, profiles boolean, data jsonb, keeps_data boolean, message_ttl_seconds integer, keeps_ttl boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.update_conversation(conversation_id uuid, title text, profiles boolean, data jsonb, keeps_data boolean, message_ttl_seconds integer, keeps_ttl boolean) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.update_me(patch jsonb, if_version bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.update_me(patch jsonb, if_version bigint) TO authenticated;
@@ -15087,6 +15459,8 @@ REVOKE ALL ON FUNCTION app.max_data_bytes() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.data_error(data jsonb) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.delete_expired() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.delete_session_devices() FROM PUBLIC;
 
 GRANT SELECT ON TABLE public.delivered_marks TO service_role;
@@ -15131,6 +15505,20 @@ GRANT ALL ON FUNCTION app.everyone() TO authenticated;
 GRANT ALL ON FUNCTION app.everyone() TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.evidence_of_message(message public.messages) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.expire_all(retention_days integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.expire_batch(conversation_id uuid, before timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.expire_messages(retention_days integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.expire_messages(retention_days integer) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.expire_own() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.expired_message(conversation_id uuid, client_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.expired_message(conversation_id uuid, client_id uuid) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.expiry_batch() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.filter_action(scope text, value text) FROM PUBLIC;
 
@@ -15210,6 +15598,8 @@ REVOKE ALL ON FUNCTION app.is_change(xid xid8, since pg_snapshot, until pg_snaps
 GRANT ALL ON FUNCTION app.is_change(xid xid8, since pg_snapshot, until pg_snapshot) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.is_count(value jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.is_expired_send(conversation_id uuid, sender_id uuid, client_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.is_file_name(value text) FROM PUBLIC;
 
@@ -15550,6 +15940,8 @@ REVOKE ALL ON FUNCTION app.propagate_profile_details() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.propagate_scheduled() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.propagate_ttl() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.propagate_words() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.provider_metadata(provider text) FROM PUBLIC;
@@ -15690,6 +16082,8 @@ GRANT ALL ON FUNCTION app.refuse_forbidden(message text) TO authenticated;
 REVOKE ALL ON FUNCTION app.refuse_hidden(message text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.refuse_hidden(message text) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.refuse_kept_message() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.refuse_kind() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.refuse_kind() TO authenticated;
 
@@ -15697,6 +16091,8 @@ REVOKE ALL ON FUNCTION app.refuse_message() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.refuse_param(field text, message text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.refuse_param(field text, message text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.refuse_repeated() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.refuse_reply() FROM PUBLIC;
 
@@ -15850,6 +16246,9 @@ GRANT ALL ON FUNCTION app.set_conversation_data(conversation_id uuid, data jsonb
 REVOKE ALL ON FUNCTION app.set_member_role(conversation_id uuid, user_id uuid, role text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.set_member_role(conversation_id uuid, user_id uuid, role text) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.set_message_ttl(conversation_id uuid, seconds integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.set_message_ttl(conversation_id uuid, seconds integer) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.set_pin(conversation_id uuid, seq bigint, is_pinned boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.set_pin(conversation_id uuid, seq bigint, is_pinned boolean) TO authenticated;
 
@@ -15962,6 +16361,8 @@ REVOKE ALL ON FUNCTION app.tombstoned(profile public.user_profiles) FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.touch_conversation(conversation_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.transfer_membership(conversation_id uuid, guest uuid, account uuid, counted_from bigint, most integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.ttl_text(seconds integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.unban_user(user_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.unban_user(user_id uuid) TO authenticated;

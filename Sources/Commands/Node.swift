@@ -98,6 +98,7 @@ struct Node: Sendable {
         configuration.pushPlatforms = push?.platforms ?? []
         configuration.media = media?.store
         configuration.reportRetentionDays = settings.safety.retentionDays
+        configuration.retentionDays = settings.safety.messageRetentionDays
         if mail != nil {
             configuration.mail = MailPolicy(
                 signInNeedsConfirmedEmail: settings.mail.signInNeedsConfirmedEmail)

@@ -59,6 +59,7 @@ package final class MessagingService: Service, SessionFactory {
     /// The standby's connection pool, or nil if no standby is configured.
     private let standbyPool: Pool?
     private let reportWorker: ReportWorker
+    private let retentionDays: Int?
     let endedSessionGrace: Duration
 
     package struct Configuration: Sendable {
@@ -96,6 +97,9 @@ package final class MessagingService: Service, SessionFactory {
 
         /// The days after which a closed report loses its evidence.
         package var reportRetentionDays = 90
+
+        /// The days after which messages expire, or nil if they are kept.
+        package var retentionDays: Int?
 
         /// Nil if Sign in with Apple is not configured.
         package var apple: AppleSignIn?
@@ -216,6 +220,7 @@ package final class MessagingService: Service, SessionFactory {
         }
         pushPlatforms = configuration.pushPlatforms
         media = configuration.media
+        retentionDays = configuration.retentionDays
         reportWorker = ReportWorker(
             database: database, logger: logger, retentionDays: configuration.reportRetentionDays, metrics: metrics)
         info = configuration.info
@@ -247,9 +252,9 @@ package final class MessagingService: Service, SessionFactory {
                     group.addTask { await mover.run() }
                     group.addTask { await self.reportWorker.run() }
                     for work in DueWorker.Work.allCases {
-                        let worker = DueWorker(database: self.database, logger: self.logger, work: work) {
-                            [feed = self.feed] in feed.changed()
-                        }
+                        let worker = DueWorker(
+                            database: self.database, logger: self.logger, work: work, retentionDays: self.retentionDays
+                        ) { [feed = self.feed] in feed.changed() }
                         group.addTask { await worker.run() }
                     }
                     if let media = self.media {

@@ -15,6 +15,7 @@ package struct ServerInfo: Sendable {
     package static let features = [
         "presence", "typing", "mute", "replies", "mentions", "pins", "data", "settings", "reactions",
         "delivered", "scheduled", "attachments", "streaming", "blocks", "search", "reports",
+        "retention",
     ]
 
     package init(

@@ -17,7 +17,8 @@ struct RequestTests {
                     == #"{"jsonrpc":"2.0","method":"server.hello","params":{"server":"postline","version":"1.2.3","protocol":1,"#
                     + #""max_line_bytes":65536,"max_in_flight":64,"ping_seconds":30,"#
                     + #""features":["presence","typing","mute","replies","mentions","pins","data","settings","reactions","#
-                    + #""delivered","scheduled","attachments","streaming","blocks","search","reports"],"contact":null}}"#
+                    + #""delivered","scheduled","attachments","streaming","blocks","search","reports","#
+                    + #""retention"],"contact":null}}"#
             )
             #expect(try await server.sessions.next().peerAddress == "127.0.0.1")
         }

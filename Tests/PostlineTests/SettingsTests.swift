@@ -16,7 +16,7 @@ struct SettingsTests {
         "slow_consumer_seconds", "statement_timeout_seconds", "lock_timeout_seconds", "operations_port", "http_port",
         "media_max_bytes", "media_file_max_bytes", "media_bytes_per_user", "media_min_free_bytes", "mails_per_hour",
         "mail_requests_per_hour",
-        "media_bytes_per_day", "guest_media_bytes_per_day", "report_retention_days",
+        "media_bytes_per_day", "guest_media_bytes_per_day", "report_retention_days", "message_retention_days",
     ]
 
     /// The settings with a choice of words.

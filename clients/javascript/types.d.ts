@@ -97,6 +97,8 @@ export interface Conversation {
   is_pinned: boolean
   scheduled_count: number
   unsent_count: number
+  first_seq: number
+  message_ttl_seconds: number | null
   pinned_seqs: number[]
   data: Record<string, any> | null
   created_at: string
@@ -132,6 +134,8 @@ export interface ConversationWithProfiles {
   is_pinned: boolean
   scheduled_count: number
   unsent_count: number
+  first_seq: number
+  message_ttl_seconds: number | null
   pinned_seqs: number[]
   data: Record<string, any> | null
   created_at: string
@@ -207,6 +211,7 @@ export interface Message {
     type: string
     user_ids?: string[]
     title?: string
+    message_ttl_seconds?: number | null
   }
 }
 
@@ -757,16 +762,18 @@ export interface MethodParams {
     /** The app's own data. At most 4 KiB, encoded without whitespace. */
     data?: Record<string, any> | null
   }
-  /** Changes the title of a group, or the app's data of a conversation. */
+  /** Changes the title of a group, or the app's data of a conversation, or when its messages expire. */
   'conversations.update': {
     /** A conversation of the caller. */
     conversation_id: string
-    /** The group's title. It is required unless data is given. */
+    /** The group's title. It is required unless another change is given. */
     title?: string | null
     /** True to include the members' profiles. */
     profiles?: boolean | null
     /** The app's own data. Both members of a direct conversation may change it, of a group its owner and admins. At most 4 KiB, encoded without whitespace. Null clears it; if absent, it is unchanged. */
     data?: Record<string, any> | null
+    /** The seconds after which a message is deleted; null keeps messages. Who may change data may change it. Null clears it; if absent, it is unchanged. */
+    message_ttl_seconds?: number | null
   }
   /** Adds users to a group. */
   'conversations.add_members': {

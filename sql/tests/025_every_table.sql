@@ -115,7 +115,7 @@ select is((select array_agg(distinct name order by name) from attempts
     array['built_in_avatars'], 'row 39: anon reads only the catalogue of avatars');
 
 select is((select count(*) filter (where outcome in ('42501', '55000')) || ' of ' || count(*) from attempts),
-    '1692 of 1856', 'row 39: 1692 of 1856 attempts are refused');
+    '1788 of 1952', 'row 39: 1692 of 1856 attempts are refused');
 
 -- TRUNCATE ignores policies. MAINTAIN exists from 17 on.
 select is_empty($$

@@ -85,7 +85,8 @@ select is((select string_agg(key, ',')
              from json_object_keys(tests.as('alice', format('api.conversation(%L)', tests.id('group')))::json) key),
     'id,kind,title,created_by,participant1_id,participant2_id,members,last_seq,version,last_message_content,'
     'last_message_time,last_message_sender_id,last_read_seq,unread_count,unread_mentions,is_marked_unread,'
-    'muted_until,is_archived,is_pinned,scheduled_count,unsent_count,pinned_seqs,data,created_at,updated_at',
+    'muted_until,is_archived,is_pinned,scheduled_count,unsent_count,first_seq,message_ttl_seconds,'
+    'pinned_seqs,data,created_at,updated_at',
     'a Conversation has every member, in the order of the protocol');
 select is((select string_agg(key, ',')
              from json_object_keys(tests.as('alice', format('api.conversation(%L) -> ''members'' -> 0',

@@ -51,7 +51,8 @@ insert into tests.ids select 'made', (o ->> 'id')::uuid from made;
 select is((select string_agg(key, ',') from made, json_object_keys(o) key),
     'id,kind,title,created_by,participant1_id,participant2_id,members,last_seq,version,last_message_content,'
     'last_message_time,last_message_sender_id,last_read_seq,unread_count,unread_mentions,is_marked_unread,'
-    'muted_until,is_archived,is_pinned,scheduled_count,unsent_count,pinned_seqs,data,created_at,updated_at',
+    'muted_until,is_archived,is_pinned,scheduled_count,unsent_count,first_seq,message_ttl_seconds,'
+    'pinned_seqs,data,created_at,updated_at',
     'create_group returns a complete Conversation');
 select results_eq($$
     select o ->> 'kind', o ->> 'title', (o ->> 'created_by')::uuid, (o ->> 'version')::integer,

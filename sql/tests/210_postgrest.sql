@@ -33,7 +33,7 @@ $$;
 -- The columns of `select *`.
 select is(tests.columns('conversations'),
     'id,kind,participant1_id,participant2_id,title,created_by,last_seq,last_message_content,last_message_time,'
-    'last_message_sender_id,unread_count,version,created_at,updated_at,pinned_seqs,data',
+    'last_message_sender_id,unread_count,version,created_at,updated_at,pinned_seqs,data,first_seq,message_ttl_seconds',
     'lists the columns of rest.conversations');
 select is(tests.columns('messages'),
     'id,conversation_id,seq,sender_id,client_id,kind,content,attachment,is_read,version,created_at,edited_at,'

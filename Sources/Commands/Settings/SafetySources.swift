@@ -1,10 +1,11 @@
 import FoundationEssentials
 import Outbox
 
-/// The settings of reports, and how users reach the operator.
+/// The settings of reports and of old messages, and how users reach the operator.
 struct SafetySources: Sendable {
     var contactURL: String?
     var retentionDays = 90
+    var messageRetentionDays: Int?
     var webhookURL: String?
     var webhookSecret: String?
     var authoritiesFile: String?

@@ -276,6 +276,9 @@ extension Setting {
             "contact_url", \.lines.contact, .contact,
             "How users reach the operator: an https: or mailto: URL, which clients are told."),
         Setting(
+            "message_retention_days", \.safety.messageRetentionDays, .integer(in: 1...36_500),
+            "The days after which messages are deleted. Without it they are kept."),
+        Setting(
             "report_retention_days", \.safety.retentionDays, .integer(in: 1...3_650),
             "The days after which a closed report loses its evidence and comments."),
         Setting(

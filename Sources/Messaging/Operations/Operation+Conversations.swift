@@ -113,29 +113,40 @@ extension Operation {
     }
 
     private static let update = Operation(
-        "conversations.update", .user, "Changes the title of a group, or the app's data of a conversation.",
+        "conversations.update", .user,
+        "Changes the title of a group, or the app's data of a conversation, or when its messages expire.",
         [
             .conversation,
             Parameter(
                 "title", .string(.characters(1...100), validatedBy: .database), .optional,
-                "The group's title. It is required unless data is given."),
+                "The group's title. It is required unless another change is given."),
             .profiles,
             Parameter(
                 "data", .object(maxBytes: 4_096), .clearable,
                 "The app's own data. Both members of a direct conversation may change it, of a group its owner and admins."
             ),
+            Parameter(
+                "message_ttl_seconds", .integer(60...31_536_000), .clearable,
+                "The seconds after which a message is deleted; null keeps messages. Who may change data may change it."
+            ),
         ],
         result: .conversationWithProfiles, errors: [.notFound, .forbidden]
     ) { session, params throws(ProtocolError) in
-        if params.string("title") == nil, !params.isGiven("data") { throw .invalid("title", "is missing") }
+        if params.string("title") == nil, !params.isGiven("data"), !params.isGiven("message_ttl_seconds") {
+            throw .invalid("title", "is missing")
+        }
         return try await session.change(
             Statement(
                 "api.update_conversation",
-                "select api.update_conversation($1::uuid, $2, $3::boolean, $4::jsonb, $5::boolean)"),
+                """
+                select api.update_conversation(\
+                $1::uuid, $2, $3::boolean, $4::jsonb, $5::boolean, $6::int, $7::boolean)
+                """),
             [
                 params.uuid("conversation_id"), params.string("title"), params.withProfiles,
                 params.object("data")?.text,
-                String(!params.isGiven("data")),
+                String(!params.isGiven("data")), params.digits("message_ttl_seconds"),
+                String(!params.isGiven("message_ttl_seconds")),
             ],
             tellingMembersOf: params.uuid("conversation_id"))
     }

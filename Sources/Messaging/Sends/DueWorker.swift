@@ -2,14 +2,17 @@ import DatabaseAccess
 import Logging
 import Postgres
 
-/// Does work of messages at its time: sends scheduled messages, finishes those that nobody continues, and merges new
-/// ones into the search index.
+/// Does work of messages at its time: sends scheduled messages, finishes those that nobody continues, merges new ones
+/// into the search index, and deletes expired ones.
 ///
 /// Every node does what no other transaction is doing.
 struct DueWorker: Sendable {
     let database: Database
     let logger: Logger
     let work: Work
+
+    /// The days after which messages expire, or nil.
+    let retentionDays: Int?
 
     /// Called after a message is written, to notify the feed.
     let onChange: @Sendable () -> Void
@@ -25,14 +28,20 @@ struct DueWorker: Sendable {
         /// `sql/functions/app/message_search.sql`.
         case searchIndex = "app.flush_message_words"
 
-        /// Does one message, and returns false if none is due.
-        fileprivate var statement: Statement { Statement(rawValue, "select \(rawValue)()") }
+        /// `sql/functions/app/retention.sql`.
+        case expiredMessages = "app.expire_messages"
+
+        /// Does one step, and returns false if nothing is due.
+        fileprivate var statement: Statement {
+            Statement(rawValue, "select \(rawValue)(\(self == .expiredMessages ? "$1::int" : ""))")
+        }
 
         fileprivate var failure: Logger.Message {
             switch self {
             case .scheduledMessages: "cannot send scheduled messages; retrying"
             case .abandonedStreams: "cannot finish streamed messages; retrying"
             case .searchIndex: "cannot merge new messages into the search index; retrying"
+            case .expiredMessages: "cannot delete expired messages; retrying"
             }
         }
     }
@@ -46,15 +55,18 @@ struct DueWorker: Sendable {
     /// Runs until it is cancelled.
     func run() async {
         let statement = work.statement
+        let parameters = work == .expiredMessages ? ["\(retentionDays ?? 0)"] : []
         var isFailing = false
         while !Task.isCancelled {
             var pause = Self.idlePause
+            let start = ContinuousClock.now
             do {
-                let rows = try await database.rows(statement, [], as: .feed)
+                let rows = try await database.rows(statement, parameters, as: .feed)
                 isFailing = false
                 if rows.text(0, 0) == "t" {
                     onChange()
-                    pause = .zero
+                    // A million expired messages leave half of the time to others.
+                    pause = work == .expiredMessages ? .now - start : .zero
                 }
             } catch {
                 if Task.isCancelled { return }

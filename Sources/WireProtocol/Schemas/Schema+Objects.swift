@@ -116,6 +116,7 @@ extension Schema {
         ("last_read_seq", .integer), ("unread_count", .integer), ("unread_mentions", .integer),
         ("is_marked_unread", .bool), ("muted_until", .timestamp.nullable), ("is_archived", .bool), ("is_pinned", .bool),
         ("scheduled_count", .integer), ("unsent_count", .integer),
+        ("first_seq", .integer), ("message_ttl_seconds", .integer.nullable),
         ("pinned_seqs", .array(of: .integer)), ("data", .anyObject.nullable),
         ("created_at", .timestamp), ("updated_at", .timestamp),
     ]
@@ -173,7 +174,10 @@ extension Schema {
     ]).described("The message that this one answers, with the first 100 characters of its content.")
 
     private static let event = object(
-        [("type", .string)], optional: [("user_ids", .array(of: .uuid)), ("title", .string)]
+        [("type", .string)],
+        optional: [
+            ("user_ids", .array(of: .uuid)), ("title", .string), ("message_ttl_seconds", .integer.nullable),
+        ]
     ).described("The group change of a system message.")
 
     private static let reactionsMembers: [(String, Schema)] = [

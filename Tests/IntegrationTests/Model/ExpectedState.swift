@@ -104,7 +104,11 @@ struct ExpectedState: Sendable {
         func recordViolation(_ what: String) async { await writeLog.recordViolation(what, by: "the database") }
         let messages = Set(
             try await database.column(
-                "select concat_ws(' ', id, conversation_id, sender_id, client_id, seq) from public.messages"))
+                """
+                select concat_ws(' ', id, conversation_id, sender_id, client_id, seq) from public.messages
+                union all
+                select concat_ws(' ', message_id, conversation_id, sender_id, client_id, seq) from app.expired_sends
+                """))
         for sent in await writeLog.sent.values {
             let line = "\(sent.id) \(sent.conversation) \(sent.sender) \(sent.clientID) \(sent.seq)"
             if !messages.contains(line) { await recordViolation("an acknowledged message is missing: \(line)") }
@@ -129,6 +133,7 @@ struct ExpectedState: Sendable {
             try await database.column(
                 """
                 select client_id from public.messages where client_id is not null
+                union all select client_id from app.expired_sends
                 union all select id from public.scheduled_messages where refusal is not null
                 """))
         for id in await writeLog.scheduled where !scheduled.contains(id) {
@@ -149,8 +154,12 @@ struct ExpectedState: Sendable {
     private func checkInvariants() async throws {
         for line in try await database.column(
             """
-            select 'numbers of ' || conversation_id || ' have gaps' from public.messages
-             group by conversation_id having max(seq) <> count(*) or min(seq) <> 1
+            select 'numbers of ' || c.id || ' have gaps' from public.conversations c
+              join public.messages m on m.conversation_id = c.id
+             group by c.id having max(m.seq) - c.first_seq + 1 <> count(*) or min(m.seq) <> c.first_seq
+            union all
+            select 'expired messages of ' || c.id || ' are unread' from public.conversations c
+              join public.conversation_members m on m.conversation_id = c.id and m.last_read_seq < c.first_seq - 1
             union all
             select 'last_* of ' || c.id || ' are not its last message''s' from public.conversations c
               join public.messages m on m.conversation_id = c.id and m.seq = c.last_seq

@@ -48,6 +48,14 @@ struct Model: Sendable {
 
         mutating func mark(_ user: String, _ seq: Int) { marks[user] = max(seq, marks[user] ?? 0) }
 
+        /// Drops expired messages.
+        mutating func drop(below kept: Int) {
+            first = max(first, kept)
+            newest = max(newest, kept - 1)
+            messages = messages.filter { $0.key >= kept }
+            reactions = reactions.filter { $0.key >= kept }
+        }
+
         mutating func markDelivered(_ user: String, _ seq: Int) {
             deliveredMarks[user] = max(seq, deliveredMarks[user] ?? 0)
         }
@@ -176,6 +184,7 @@ struct Model: Sendable {
         room.title = object["title"]?.stringValue ?? "-"
         room.settings = settings.joined(separator: " ")
         room.pinnedSeqs = object.list("pinned_seqs").compactMap(\.integerValue).map(String.init).joined(separator: ",")
+        room.drop(below: object.number("first_seq"))
         room.roles = [:]
         room.joined = [:]
         for member in object.list("members") {

@@ -92,6 +92,14 @@ actor SQLWriter {
         case 97..<98:
             let update = Statement("retitle", "update public.conversations set title = $2 where id = $1::uuid")
             try await commit("titles changed", [Call(update, [group, "\(name) \(number)"])])
+        case 98:
+            let expire = Statement(
+                "expire",
+                """
+                update public.conversations set first_seq = last_seq - least(5, last_seq - first_seq)
+                 where id = $1::uuid
+                """)
+            try await commit("conversations with expired messages", [lock, Call(expire, [group])])
         default:
             // A rolled-back write, which must never arrive.
             try await commit(nil, [rename(user), Call(Statement("fail", "select 1 / 0"))])

@@ -22,7 +22,8 @@ enum Shape {
         "id", "kind", "title", "created_by", "participant1_id", "participant2_id", "members", "last_seq", "version",
         "last_message_content", "last_message_time", "last_message_sender_id", "last_read_seq", "unread_count",
         "unread_mentions", "is_marked_unread", "muted_until", "is_archived", "is_pinned", "scheduled_count",
-        "unsent_count", "pinned_seqs", "data", "created_at", "updated_at",
+        "unsent_count", "first_seq", "message_ttl_seconds", "pinned_seqs", "data", "created_at",
+        "updated_at",
     ]
 
     static let member = ["user_id", "role", "joined_at", "last_read_seq", "last_delivered_seq"]

@@ -46,6 +46,8 @@ struct SyncedState: Sendable, Equatable {
             }
             guard conversation.version >= conversations[id]?.version ?? 0 else { continue }
             conversations[id] = conversation
+            let kept = conversation["first_seq"]?.integerValue ?? 1
+            messages[id] = messages[id]?.filter { $0.key >= kept }
         }
         for message in changes["messages"]?.arrayValue ?? [] {
             guard let id = message["conversation_id"]?.stringValue, let seq = message["seq"]?.integerValue else {

@@ -6,6 +6,7 @@ drop function if exists api.create_group(text, uuid[]);
 drop function if exists api.update_conversation(uuid, text);
 drop function if exists api.update_conversation(uuid, text, boolean);
 drop function if exists api.create_group(text, uuid[], boolean);
+drop function if exists api.update_conversation(uuid, text, boolean, jsonb, boolean);
 drop function if exists api.add_members(uuid, uuid[]);
 drop function if exists api.set_member_role(uuid, uuid, text);
 
@@ -42,11 +43,12 @@ begin
 end
 $$;
 
--- Sets the title of a group, and the app's data unless `keeps_data` is true; the title is kept if it is null. Returns
--- the conversation.
+-- Sets the title of a group; the app's data unless `keeps_data` is true; and after how many seconds messages expire
+-- unless `keeps_ttl` is true. The title is kept if it is null. Returns the conversation.
 create or replace function api.update_conversation(
     conversation_id uuid, title text, profiles boolean default false, data jsonb default null,
-    keeps_data boolean default true) returns json
+    keeps_data boolean default true, message_ttl_seconds integer default null, keeps_ttl boolean default true)
+    returns json
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     me uuid := app.caller();
@@ -55,7 +57,10 @@ begin
     if not keeps_data then
         perform app.set_conversation_data(conversation_id, data);
     end if;
-    if title is null and not keeps_data then
+    if not keeps_ttl then
+        perform app.set_message_ttl(conversation_id, message_ttl_seconds);
+    end if;
+    if title is null and not (keeps_data and keeps_ttl) then
         return api.conversation(conversation_id, profiles);
     elsif seat.kind = 'direct' then
         perform app.refuse_forbidden('A direct conversation has no title.');

@@ -55,7 +55,8 @@ end
 $$;
 
 -- Returns the caller's message with a client_id, in its present form. Raises client_id_reused unless the first sent
--- form equals these params, which are those of api.send_message. Mentions are not compared (app.is_first_sent).
+-- form equals these params, which are those of api.send_message. Mentions are not compared (app.is_first_sent). An
+-- expired one is returned as a deleted one.
 create or replace function api.sent_message(
     conversation_id uuid, content text, client_id uuid, kind text default 'text', attachment jsonb default null,
     reply_to_seq bigint default null, mentions uuid[] default null, mentions_everyone boolean default null,
@@ -64,6 +65,7 @@ language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
     me uuid := app.caller();
     sent public.messages;
+    expired json;
 begin
     kind := coalesce(kind, 'text');
     select f.content, f.attachment into content, attachment from app.stored_form(kind, content, attachment) f;
@@ -71,7 +73,11 @@ begin
      where m.conversation_id = sent_message.conversation_id and m.sender_id = me
        and m.client_id = sent_message.client_id;
     if sent.id is null then
-        perform app.refuse_hidden('There is no such message.');
+        expired := app.expired_message(conversation_id, client_id);
+        if expired is null then
+            perform app.refuse_hidden('There is no such message.');
+        end if;
+        return expired;
     elsif not app.is_first_sent(conversation_id, client_id, kind, content, attachment, reply_to_seq, data) then
         perform app.refuse_client_id();
     end if;

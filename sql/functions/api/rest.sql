@@ -13,7 +13,8 @@ select c.id, c.kind, c.participant1_id, c.participant2_id, c.title, c.created_by
        coalesce((
             select c.last_seq - m.last_read_seq from public.conversation_members m
              where m.conversation_id = c.id and m.user_id = (select auth.uid())), 0) as unread_count,
-       c.version, c.created_at, c.updated_at, c.pinned_seqs, c.data
+       c.version, c.created_at, c.updated_at, c.pinned_seqs, c.data, c.first_seq,
+       c.message_ttl_seconds
   from public.conversations c;
 
 create or replace view rest.messages with (security_invoker = true) as

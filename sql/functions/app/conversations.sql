@@ -32,7 +32,9 @@ begin
             perform app.check_data(new.data);
         end if;
         new.pinned_seqs := null;
+        new.message_ttl_seconds := null;
         new.version := 1;
+        new.first_seq := 1;
         new.last_seq := 0;
         new.last_message_content := null;
         new.last_message_time := null;
@@ -51,9 +53,18 @@ begin
     if new.data is not null and new.data is distinct from old.data then
         perform app.check_data(new.data);
     end if;
+    if new.first_seq <> old.first_seq then
+        new.first_seq := greatest(old.first_seq, least(new.first_seq, new.last_seq + 1));
+        new.pinned_seqs := array(select p from unnest(new.pinned_seqs) with ordinality u (p, place)
+                                  where p >= new.first_seq order by place);
+        if new.first_seq > new.last_seq then
+            new.last_message_content := null;
+        end if;
+    end if;
     new.pinned_seqs := nullif(new.pinned_seqs, '{}');
-    if row(new.title, new.created_by, new.pinned_seqs, new.data)
-       is distinct from row(old.title, old.created_by, old.pinned_seqs, old.data)
+    if row(new.title, new.created_by, new.pinned_seqs, new.data, new.first_seq, new.message_ttl_seconds)
+       is distinct from
+       row(old.title, old.created_by, old.pinned_seqs, old.data, old.first_seq, old.message_ttl_seconds)
        and old.changed_xid <> pg_catalog.pg_current_xact_id() then
         new.version := old.version + 1;
         new.changed_xid := pg_catalog.pg_current_xact_id();
@@ -66,7 +77,8 @@ create or replace trigger keep before insert on public.conversations
     for each row execute function app.validate_conversation();
 -- The update of last_* by a message does not fire this: it names none of these columns.
 create or replace trigger keep_changed
-    before update of id, kind, participant1_id, participant2_id, title, created_by, pinned_seqs, data
+    before update of id, kind, participant1_id, participant2_id, title, created_by, pinned_seqs, data, first_seq,
+                     message_ttl_seconds
     on public.conversations
     for each row execute function app.validate_conversation();
 

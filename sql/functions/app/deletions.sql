@@ -13,8 +13,6 @@ begin
 end
 $$;
 
-create or replace trigger refuse_delete before delete on public.messages
-    for each statement execute function app.refuse_delete();
 create or replace trigger refuse_delete before delete on public.conversations
     for each statement execute function app.refuse_delete();
 create or replace trigger refuse_delete before delete on public.user_profiles

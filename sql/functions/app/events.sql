@@ -1,19 +1,20 @@
--- Events of groups: messages of kind 'system' for members added or removed, members who left, and a new title. A
--- trigger writes them in the transaction of the change, with the acting user as the sender. A change without an acting
--- user (by an operator, a merge, a deleted account) and the creation of a group write no event.
+-- Events: messages of kind 'system' for members added or removed, members who left, a new title, and a new time after
+-- which messages expire. A trigger writes them in the transaction of the change, with the acting user as the sender. A
+-- change without an acting user (by an operator, a merge, a deleted account) and the creation of a conversation write
+-- no event.
 --
 --   {"type":"members_added","user_ids":[…]}   {"type":"member_removed","user_ids":[…]}
 --   {"type":"member_left","user_ids":[…]}     {"type":"renamed","title":"…"}
+--   {"type":"ttl_changed","message_ttl_seconds":…}
 --
 -- The content says the same in English, without names, which could change later.
 
--- Returns true if a change of the conversation's membership or title by this transaction writes an event.
+-- Returns true if a change of the conversation by this transaction writes an event.
 create or replace function app.creates_event(conversation_id uuid) returns boolean
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 begin
     return auth.uid() is not null and not app.is_merging()
-       and exists (select from public.conversations c where c.id = creates_event.conversation_id and c.kind = 'group')
-       -- A user who joined in this transaction has just created the group.
+       -- A user who joined in this transaction has just created the conversation.
        and not exists (
             select from public.conversation_members m
              where m.conversation_id = creates_event.conversation_id and m.user_id = auth.uid()

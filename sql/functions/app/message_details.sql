@@ -113,7 +113,8 @@ begin
         message.data := null;
     end if;
     -- Numbers have no gaps: this is the whole check.
-    if message.reply_to_seq not between 1 and message.seq - 1 then
+    if message.reply_to_seq is not null and message.reply_to_seq not between (
+        select c.first_seq from public.conversations c where c.id = message.conversation_id) and message.seq - 1 then
         perform app.refuse_reply();
     end if;
     if message.data is not null then

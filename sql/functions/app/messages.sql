@@ -35,14 +35,24 @@ begin
 end
 $$;
 
+-- Raises unique_violation for a repeated client_id, as the index messages_client_id_key would.
+create or replace function app.refuse_repeated() returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+    raise exception using errcode = 'unique_violation', constraint = 'messages_client_id_key',
+        schema = 'public', table = 'messages', message = '"client_id" was already used in this conversation.';
+end
+$$;
+
 -- Returns true if its sender has sent a message with the client_id of this new one in the conversation.
 create or replace function app.is_repeated(message public.messages) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     return exists (
-        select from public.messages s
-         where s.conversation_id = message.conversation_id and s.sender_id = message.sender_id
-           and s.client_id = message.client_id);
+               select from public.messages s
+                where s.conversation_id = message.conversation_id and s.sender_id = message.sender_id
+                  and s.client_id = message.client_id)
+           or app.is_expired_send(message.conversation_id, message.sender_id, message.client_id);
 end
 $$;
 
@@ -56,6 +66,7 @@ declare
     is_list boolean := new.attachment ? 'more';
     seat public.conversation_members;
     original text;
+    first bigint;
 begin
     -- app.number_messages has numbered it.
     if pg_catalog.current_setting('role') = 'postline_sender' then
@@ -105,7 +116,11 @@ begin
            last_message_sender_id = new.sender_id,
            last_message_xid = xid
      where c.id = new.conversation_id
-    returning c.last_seq, c.last_message_time into new.seq, new.created_at;
+    returning c.last_seq, c.last_message_time, c.first_seq into new.seq, new.created_at, first;
+    if first > 1 and new.client_id is not null
+       and app.is_expired_send(new.conversation_id, new.sender_id, new.client_id) then
+        perform app.refuse_repeated();
+    end if;
 
     -- The repeated client_id is checked under the lock, by a statement that sees all earlier commits: `on conflict do
     -- nothing` would skip the row after it got its number.
@@ -125,9 +140,7 @@ begin
             if seat.is_blocked and not app.is_repeated(new) then
                 perform app.refuse_blocked();
             end if;
-            raise exception using errcode = 'unique_violation', constraint = 'messages_client_id_key',
-                schema = 'public', table = 'messages',
-                message = '"client_id" was already used in this conversation.';
+            perform app.refuse_repeated();
         -- A user who left the group is no longer a member when the event is written.
         elsif new.event is null then
             perform app.refuse_message();

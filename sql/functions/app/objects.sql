@@ -69,7 +69,7 @@ select p.id, p.changed_xid, p.public_changed_xid, o.profile,
         s.is_moderator) w;
 
 -- A conversation without what differs between its members: head ends with `"last_read_seq":`, tail begins with
--- `,"pinned_seqs"`. Between them belong the mark and app.own_members.
+-- `,"first_seq"`. Between them belong the mark and app.own_members.
 create view app.conversation_parts with (security_invoker = true) as
 select c.id, c.last_seq, c.changed_xid, m.user_ids, m.marks,
        concat('{"id":"', c.id, '","kind":"', c.kind, '","title":', coalesce(to_json(c.title::text), 'null'),
@@ -80,7 +80,8 @@ select c.id, c.last_seq, c.changed_xid, m.user_ids, m.marks,
            ',"last_message_content":', coalesce(to_json(c.last_message_content), 'null'),
            ',"last_message_time":', coalesce(app.quoted_utc(c.last_message_time), 'null'),
            ',"last_message_sender_id":', app.quoted(c.last_message_sender_id::text), ',"last_read_seq":') as head,
-       concat(',"pinned_seqs":', coalesce(array_to_json(c.pinned_seqs)::text, '[]'),
+       concat(',"first_seq":', c.first_seq, ',"message_ttl_seconds":', coalesce(c.message_ttl_seconds::text, 'null'),
+           ',"pinned_seqs":', coalesce(array_to_json(c.pinned_seqs)::text, '[]'),
            ',"data":', coalesce(c.data::text, 'null'),
            ',"created_at":', coalesce(app.quoted_utc(c.created_at), 'null'),
            ',"updated_at":', coalesce(app.quoted_utc(c.updated_at), 'null'), '}') as tail

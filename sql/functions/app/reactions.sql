@@ -231,9 +231,11 @@ begin
         end if;
     end if;
     if exists (
-        -- Deleted meanwhile: a deletion locks the numbers too (app.remove_reactions).
-        select from unnest(added) a join public.messages m on m.conversation_id = a.conversation_id and m.seq = a.seq
-         where m.deleted_at is not null) then
+        -- Deleted meanwhile: a deletion locks the numbers too (app.remove_reactions). A reaction that moves may come
+        -- before its message.
+        select from unnest(added) a
+          left join public.messages m on m.conversation_id = a.conversation_id and m.seq = a.seq
+         where m.deleted_at is not null or m.id is null and removed = '{}') then
         perform app.refuse_forbidden('Nobody can react to this message.');
     elsif exists (
         select from unnest(added) a

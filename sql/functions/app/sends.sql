@@ -32,6 +32,13 @@ begin
             select t.place from unnest(contents) with ordinality t (content, place)
              where app.filter_action('messages', t.content) is not null);
     end if;
+    if exists (select from app.expired_sends) then
+        caught := coalesce(caught, '{}') || array(
+            select s.place
+              from unnest(senders, conversations, client_ids) with ordinality
+                       as s (sender_id, conversation_id, client_id, place)
+             where app.is_expired_send(s.conversation_id, s.sender_id, s.client_id));
+    end if;
     if (select count(distinct c) from pg_catalog.unnest(conversations) c) > pg_catalog.cardinality(locked) then
         held := array(
             select c.id from public.conversations c where c.id = any (conversations) and c.id <> all (locked));
@@ -55,8 +62,9 @@ begin
                 select from unnest(senders) with ordinality as e (sender_id, place)
                  where e.sender_id = s.sender_id and e.place <= s.place and e.place = any (caught)))
            and pg_catalog.char_length(s.content) between 1 and app.max_message_characters()
-           and (s.reply_to_seq is null or s.reply_to_seq between 1 and (
-                select c.last_seq from public.conversations c where c.id = s.conversation_id))
+           and (s.reply_to_seq is null or (
+                select s.reply_to_seq between c.first_seq and c.last_seq
+                  from public.conversations c where c.id = s.conversation_id))
            and (s.everyone is not true or app.may_mention_everyone(s.conversation_id, s.sender_id))
            and (s.data is null or app.data_error(s.data::jsonb) is null)
            and (s.client_id is null or not exists (
