@@ -1,44 +1,27 @@
-/// Blocks of other users.
+/// Blocks of other users (``blockedUserIDs``).
 extension PostlineClient {
     /// Blocks a user: neither of the two can write to the other, or see the other's presence. Groups that both are in
-    /// go on.
+    /// go on, and the user's messages there are marked (``Message/isBlocked``). Does nothing if the user is blocked.
     ///
-    /// - Returns: The users whom the user blocks, the first one first.
+    /// When it returns, ``blockedUserIDs`` has the user, unless the connection was lost meanwhile.
+    ///
     /// - Throws: ``PostlineError``: `not_found`, `forbidden` with 1,000 blocked users, `rate_limited`, `offline`,
     ///   `signed_out`.
-    @discardableResult
-    public func block(_ userID: User.ID) async throws(PostlineError) -> [User.ID] {
-        try await blockedUsers("users.block", ["user_id": .string(userID.rawValue)])
+    public func block(_ userID: User.ID) async throws(PostlineError) {
+        try await setBlock(of: userID, by: "users.block")
     }
 
-    /// Ends the block of a user. Does nothing if the user is not blocked.
+    /// Ends the block of a user, whose messages are shown again. Does nothing if the user is not blocked.
     ///
-    /// - Returns: The users whom the user still blocks, the first one first.
     /// - Throws: ``PostlineError``: `rate_limited`, `offline`, `signed_out`.
-    @discardableResult
-    public func unblock(_ userID: User.ID) async throws(PostlineError) -> [User.ID] {
-        try await blockedUsers("users.unblock", ["user_id": .string(userID.rawValue)])
+    public func unblock(_ userID: User.ID) async throws(PostlineError) {
+        try await setBlock(of: userID, by: "users.unblock")
     }
 
-    /// Returns the users whom the user blocks, the first one first.
-    ///
-    /// - Throws: ``PostlineError``: `offline`, `signed_out`.
-    public func blockedUserIDs() async throws(PostlineError) -> [User.ID] {
-        try await blockedUsers("users.blocked", [:])
-    }
-
-    private func blockedUsers(
-        _ method: String, _ params: [String: JSONValue]
-    ) async throws(PostlineError) -> [User.ID] {
-        try await currentEngine().call(method, params, as: BlockedUsers.self).userIDs
-    }
-}
-
-/// The answer of the methods `users.*`.
-private struct BlockedUsers: Decodable, Sendable {
-    let userIDs: [User.ID]
-
-    enum CodingKeys: String, CodingKey {
-        case userIDs = "user_ids"
+    private func setBlock(of userID: User.ID, by method: String) async throws(PostlineError) {
+        let engine = try currentEngine()
+        _ = try await engine.call(method, ["user_id": userID.rawValue], as: JSONValue.self)
+        // The answer has the list too, but a later change by another device may have come before it.
+        if await engine.refresh() { await reload() }
     }
 }

@@ -14,12 +14,13 @@ extension PostlineClient {
     ///   - me: The signed-in user.
     ///   - conversations: The conversations, with the profiles of all members.
     ///   - messages: The messages of all conversations. One without ``Message/seq`` is pending.
+    ///   - blockedUserIDs: The users whom the user blocks.
     /// - Precondition: The folder for temporary files can be written.
     public static func preview(
-        me: User, conversations: [Conversation] = [], messages: [Message] = []
+        me: User, conversations: [Conversation] = [], messages: [Message] = [], blockedUserIDs: [User.ID] = []
     ) -> PostlineClient {
         do {
-            return try makePreview(me, conversations, messages)
+            return try makePreview(me, conversations, messages, blockedUserIDs)
         } catch {
             // A preview has no view for this, and its author no other way to learn of it.
             preconditionFailure("The preview's data cannot be stored: \(error)")
@@ -27,7 +28,7 @@ extension PostlineClient {
     }
 
     private static func makePreview(
-        _ user: User, _ conversations: [Conversation], _ messages: [Message]
+        _ user: User, _ conversations: [Conversation], _ messages: [Message], _ blockedUserIDs: [User.ID]
     ) throws -> PostlineClient {
         let location = StoreLocation.temporary
         let client = try PostlineClient(
@@ -37,6 +38,7 @@ extension PostlineClient {
         var changes = Changes()
         changes.cursor = "preview"
         changes.me = Me(user)
+        changes.blocked = blockedUserIDs
         changes.profiles = conversations.flatMap(\.users)
         changes.messages = messages.compactMap(WireMessage.init)
         changes.reactions = messages.compactMap(WireReactions.init)

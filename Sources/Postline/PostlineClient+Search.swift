@@ -6,7 +6,8 @@ extension PostlineClient {
     /// user's conversations; without a connection the device searches those that it has stored.
     ///
     /// Words are compared without case and accents, in every language alike. A last word of three letters or more also
-    /// finds words that begin with it. Deleted messages are not found.
+    /// finds words that begin with it. Deleted messages are not found, nor those in groups of users whom this user
+    /// blocks.
     ///
     /// - Parameters:
     ///   - query: 2 to 100 characters.
@@ -49,7 +50,7 @@ extension PostlineClient {
         let ids = Set(found.map(\.id))
         let added = stored.filter { $0.createdAt > end && !ids.contains($0.id) }
         return MessageSearchPage(
-            messages: (found.filter { $0.deletedAt == nil } + added).newestFirst(), next: answer.next,
+            messages: (found.filter { $0.deletedAt == nil && !$0.isBlocked } + added).newestFirst(), next: answer.next,
             isPartial: answer.isPartial)
     }
 
@@ -83,7 +84,7 @@ extension PostlineClient {
 
 /// A page of a search of messages (``PostlineClient/searchMessages(_:in:from:limit:before:)``).
 public struct MessageSearchPage: Sendable, Hashable {
-    /// The messages, the newest first.
+    /// The messages, the newest first. There may be none also before the end.
     public var messages: [Message]
     /// The `before` of the next page, or nil at the end.
     public var next: String?

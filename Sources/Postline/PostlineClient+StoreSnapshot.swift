@@ -7,6 +7,7 @@ extension PostlineClient {
     struct StoreSnapshot: Sendable {
         var me: Me?
         var conversations: [Conversation]
+        var blockedUserIDs: [User.ID]
         var refused: [RefusedChange]
         var pendingChangeCount: Int
         var deviceData: [String: JSONValue]
@@ -22,7 +23,7 @@ extension PostlineClient {
         let changes = try reader.changes()
         let conversations = try reader.conversations(me: me, isLive: isLive)
         return StoreSnapshot(
-            me: me, conversations: conversations,
+            me: me, conversations: conversations, blockedUserIDs: try reader.blockedUserIDs(),
             refused: changes.compactMap(RefusedChange.init),
             pendingChangeCount: changes.count { $0.refusal == nil }, deviceData: try reader.deviceData(),
             isListLoaded: try !conversations.isEmpty || reader.hasSynced,
@@ -94,6 +95,7 @@ extension PostlineClient {
         // Setting an equal value would redraw the views that observe it.
         if me != snapshot.me { me = snapshot.me }
         if conversations != snapshot.conversations { conversations = snapshot.conversations }
+        if blockedUserIDs != snapshot.blockedUserIDs { blockedUserIDs = snapshot.blockedUserIDs }
         if refusedChanges != snapshot.refused { refusedChanges = snapshot.refused }
         if pendingChangeCount != snapshot.pendingChangeCount { pendingChangeCount = snapshot.pendingChangeCount }
         if deviceData != snapshot.deviceData { deviceData = snapshot.deviceData }
@@ -107,7 +109,7 @@ extension PostlineClient {
     func show(signedOutBecause error: PostlineError?) {
         (store, engine, engineTask) = (nil, nil, nil)
         (account, me, conversations, refusedChanges, pendingChangeCount) = (.signedOut, nil, [], [], 0)
-        (deviceData, uploadProgress) = ([:], [:])
+        (blockedUserIDs, deviceData, uploadProgress) = ([], [:], [:])
         typingUserIDs = [:]
         (storeError, connectionError) = (nil, nil)
         (isListLoaded, refreshState) = (true, .idle)

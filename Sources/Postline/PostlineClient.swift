@@ -22,6 +22,9 @@ public final class PostlineClient {
     /// All conversations with their members' profiles, the newest first.
     public internal(set) var conversations: [Conversation] = []
 
+    /// The users whom this user blocks, the first one first (``block(_:)``).
+    public internal(set) var blockedUserIDs: [User.ID] = []
+
     /// The changes that the server refused, the oldest first, until they are retried or discarded.
     public internal(set) var refusedChanges: [RefusedChange] = []
 

@@ -131,6 +131,18 @@ struct ClientProgram {
                 if let bio = fields["bio"] { edit.bio = bio.text }
                 if let location = fields["location"] { edit.location = location.text }
             }
+        case "block": try await client.block(User.ID(try request.text("user")))
+        case "unblock": try await client.unblock(User.ID(try request.text("user")))
+        case "search":
+            let page = try await client.searchMessages(try request.text("query"))
+            return ["contents": .array(page.messages.map { .optional($0.content) })]
+        case "report":
+            let reason = ReportReason(rawValue: try request.text("reason"))
+            if let user = try? request.text("user") {
+                try await client.report(userID: User.ID(user), reason: reason)
+            } else {
+                try await client.report(try await lastMessage(in: request.conversation), reason: reason)
+            }
         case "retry": for change in client.refusedChanges { try await client.retryChange(change.id) }
         case "discard": for change in client.refusedChanges { try await client.discardChange(change.id) }
         case "state": return try await state()
@@ -178,6 +190,8 @@ struct ClientProgram {
                 "is_marked_unread": .bool(conversation.isMarkedUnread), "is_archived": .bool(conversation.isArchived),
                 "is_pinned": .bool(conversation.isPinned),
                 "pinned_seqs": .array(conversation.pinnedSeqs.map { .integer($0) }),
+                "is_blocked": .bool(conversation.isBlocked),
+                "is_last_message_blocked": .bool(conversation.isLastMessageBlocked),
                 "data": conversation.data.map { .object($0) } ?? .null,
                 "members": .array(conversation.users.sorted { $0.id < $1.id }.map(Self.object)),
                 "messages": .array(chat.messages.map(Self.object)),
@@ -187,7 +201,9 @@ struct ClientProgram {
             "account": .string(account), "live": .bool(client.state == .live),
             "me": client.me.map { Self.object($0.profile) } ?? .null, "pending": .integer(client.pendingChangeCount),
             "refused": .array(client.refusedChanges.map { ["code": .string($0.error.code.rawValue)] }),
-            "unread": .integer(client.unreadCount), "conversations": .array(conversations),
+            "unread": .integer(client.unreadCount),
+            "blocked": .array(client.blockedUserIDs.map { .string($0.rawValue) }),
+            "conversations": .array(conversations),
         ]
     }
 
@@ -223,8 +239,10 @@ struct ClientProgram {
                 }),
             "content": .optional(message.content), "deleted": .bool(message.deletedAt != nil),
             "edited": .bool(message.editedAt != nil), "streaming": .bool(message.isStreaming),
-            "delivery": .string(delivery),
-            "reply_to": message.replyTo.map { ["seq": .integer($0.seq), "content": .optional($0.content)] } ?? .null,
+            "delivery": .string(delivery), "blocked": .bool(message.isBlocked),
+            "reply_to": message.replyTo.map {
+                ["seq": .integer($0.seq), "content": .optional($0.content), "blocked": .bool($0.isBlocked)]
+            } ?? .null,
             "mentions": .array(message.mentions.sorted().map { .string($0.rawValue) }),
             "mentions_everyone": .bool(message.mentionsEveryone),
             "data": message.data.map { .object($0) } ?? .null,

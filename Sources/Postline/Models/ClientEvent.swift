@@ -5,7 +5,7 @@ public enum ClientEvent: Sendable, Hashable {
     case stateChanged(ConnectionState)
     /// Another user's message arrived, also one that came while the client was offline, or that this user has read on
     /// another device (``Conversation/lastReadSeq``). The messages of a first sync, or of one after the server was
-    /// restored, are no events.
+    /// restored, are no events, nor are those of blocked users in groups.
     case messageReceived(Message)
     /// The server refused a change of this user.
     case changeRefused(RefusedChange)

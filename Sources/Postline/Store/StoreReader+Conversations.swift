@@ -17,6 +17,7 @@ extension StoreReader {
         }
         let presence = try presence(isLive: isLive)
         let users = try profiles(members.values.joined().map(\.userID), me: me)
+        let blocked = Set(try blockedUserIDs())
         let conversations = try Row.fetchAll(
             database.cachedStatement(
                 sql: "select * from conversation order by coalesce(last_message_time, created_at) desc, id")
@@ -43,6 +44,9 @@ extension StoreReader {
             conversation.isPinned = row["is_pinned"]
             conversation.scheduledCount = row["scheduled_count"]
             conversation.unsentCount = row["unsent_count"]
+            conversation.isBlocked =
+                conversation.kind == .direct && members.contains { blocked.contains($0.userID) }
+            conversation.isLastMessageBlocked = try isLastMessageBlocked(in: conversation, blocked)
             for change in changes[id.rawValue] ?? [] { conversation.apply(change) }
             return conversation
         }
@@ -58,6 +62,16 @@ extension StoreReader {
             uniqueKeysWithValues: try Row.fetchAll(
                 database.cachedStatement(sql: "select conversation_id, content from draft")
             ).map { (Conversation.ID($0[0]), $0[1] as String) })
+    }
+
+    /// Returns true if the newest message is of a blocked user, and no event of the group.
+    private func isLastMessageBlocked(in conversation: Conversation, _ blocked: Set<User.ID>) throws -> Bool {
+        guard conversation.kind != .direct, let senderID = conversation.lastMessageSenderID, blocked.contains(senderID)
+        else { return false }
+        let kind = try String.fetchOne(
+            database.cachedStatement(sql: "select kind from message where conversation_id = ? and seq = ?"),
+            arguments: [conversation.id.rawValue, conversation.lastSeq])
+        return kind != MessageKind.system.rawValue
     }
 
     private func presence(isLive: Bool) throws -> [User.ID: Presence] {
@@ -85,7 +99,7 @@ extension Conversation {
         case .send, .sendFiles:
             // An unsent message is the newest.
             lastMessageContent = change.content?.firstCharacters(200)
-            (lastMessageTime, lastMessageSenderID) = (change.createdAt, myID)
+            (lastMessageTime, lastMessageSenderID, isLastMessageBlocked) = (change.createdAt, myID, false)
             isMarkedUnread = false
         case .markRead:
             lastReadSeq = max(lastReadSeq, change.seq ?? 0)

@@ -40,13 +40,15 @@ extension StoreReader {
             arguments: [conversationID.rawValue, userID.rawValue])
         let readMark = marks.flatMap { $0["read"] as Int? } ?? .max
         let deliveredMark = marks.flatMap { $0["delivered"] as Int? } ?? .max
+        let hiddenSenders = try hiddenSenders(in: conversationID)
         var messages = try zip(zip(rows, events), quotes).map { rowAndEvent, quote in
             let (row, event) = rowAndEvent
             var message = try message(row, users: users, isReadUpTo: readMark)
+            message.isBlocked = message.kind != .system && hiddenSenders.contains(message.senderID)
             message.isDelivered = message.seq.map { $0 <= deliveredMark } ?? false
             message.event = event
             message.event?.profiles = event?.userIDs.compactMap { users[$0] } ?? []
-            message.replyTo = quote?.with(users)
+            message.replyTo = quote?.with(users, hiddenSenders)
             if message.deletedAt == nil { message.reactions = message.seq.flatMap { reactions[$0] } ?? [] }
             return message
         }
@@ -64,7 +66,7 @@ extension StoreReader {
         }
         messages += try unsent.map { send, quote in
             var message = try pendingMessage(for: send, sender: users[userID])
-            message.replyTo = quote?.with(users)
+            message.replyTo = quote?.with(users, hiddenSenders)
             return message
         }
         return messages
@@ -184,10 +186,11 @@ extension Message {
 }
 
 extension Message.Quote {
-    /// Returns the quote with its sender's profile.
-    fileprivate func with(_ users: [User.ID: User]) -> Self {
+    /// Returns the quote with its sender's profile, and marked if the sender's messages are hidden.
+    fileprivate func with(_ users: [User.ID: User], _ hiddenSenders: Set<User.ID>) -> Self {
         var quote = self
         quote.sender = senderID.flatMap { users[$0] }
+        quote.isBlocked = kind != .system && senderID.map(hiddenSenders.contains) == true
         return quote
     }
 }

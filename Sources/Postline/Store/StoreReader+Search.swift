@@ -3,7 +3,7 @@ import GRDB
 /// Searching the stored messages.
 extension StoreReader {
     /// Returns the stored messages with all words of a text, the newest first: of one conversation or of one sender if
-    /// given. Deleted messages, events, and messages that are streaming are not found.
+    /// given. Deleted messages, events, messages that are streaming, and hidden ones of blocked users are not found.
     func searchMessages(
         _ text: String, in conversationID: Conversation.ID?, from senderID: User.ID?, limit: Int
     ) throws -> [Message] {
@@ -15,8 +15,9 @@ extension StoreReader {
                       from message_search
                       join message_text t on t.id = message_search.rowid
                       join message m on m.conversation_id = t.conversation_id and m.seq = t.seq
+                      join conversation c on c.id = m.conversation_id
                      where message_search match ? and m.streamed is null
-                       and m.conversation_id in (select id from conversation)
+                       and (c.kind = 'direct' or m.sender_id not in (select user_id from blocked))
                        and m.conversation_id = coalesce(?, m.conversation_id)
                        and m.sender_id = coalesce(?, m.sender_id)
                      order by m.created_at desc, m.id desc limit ?

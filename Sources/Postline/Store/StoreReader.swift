@@ -52,6 +52,25 @@ struct StoreReader {
         }
     }
 
+    /// Returns the users whom this user blocks, the first one first.
+    func blockedUserIDs() throws -> [User.ID] {
+        try Row.fetchAll(database.cachedStatement(sql: "select user_id from blocked order by position")).map {
+            $0.id("user_id")
+        }
+    }
+
+    /// Returns the users whose messages in a conversation are hidden: those whom this user blocks, in a group.
+    func hiddenSenders(in conversationID: Conversation.ID) throws -> Set<User.ID> {
+        let rows = try Row.fetchAll(
+            database.cachedStatement(
+                sql: """
+                    select user_id from blocked
+                    where exists (select 1 from conversation where id = ? and kind <> 'direct')
+                    """),
+            arguments: [conversationID.rawValue])
+        return Set(rows.map { $0.id("user_id") })
+    }
+
     /// Returns the known profiles of users. The user's own comes from its own data.
     func profiles(_ ids: some Collection<User.ID>, me: Me?) throws -> [User.ID: User] {
         var found: [User.ID: User] = [:]

@@ -235,6 +235,16 @@ enum StoreSchema {
                     ])
             }
         }
+        migrator.registerMigration("12") { database in
+            try database.execute(
+                sql: """
+                    -- The users whom this user blocks, the first one first.
+                    create table blocked (position integer primary key, user_id text not null unique);
+
+                    -- A sync since the cursor lacks those who are blocked already. Without it, the next sync is a reset.
+                    delete from setting where name = 'cursor';
+                    """)
+        }
         return migrator
     }
 }

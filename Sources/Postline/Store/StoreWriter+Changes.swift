@@ -10,6 +10,8 @@ extension StoreWriter {
         if changes.reset { try beginReset() }
         for id in changes.left { try removeConversation(id) }
         if let me = changes.me { try apply(me) }
+        // Only the first page of a sync has them. A reset without them ends all blocks.
+        if let blocked = changes.blocked ?? (changes.reset ? [] : nil) { try setBlocked(blocked) }
         for profile in changes.profiles { try apply(profile) }
         for conversation in changes.conversations { try apply(conversation) }
         try apply(changes.messages)
@@ -76,6 +78,15 @@ extension StoreWriter {
             return
         }
         try set("me", try StoreJSON.encode(me))
+    }
+
+    /// Replaces the users whom this user blocks.
+    private func setBlocked(_ ids: [User.ID]) throws {
+        try database.execute(sql: "delete from blocked")
+        for id in ids {
+            try database.cachedStatement(sql: "insert or ignore into blocked (user_id) values (?)")
+                .execute(arguments: [id.rawValue])
+        }
     }
 
     func apply(_ profile: User) throws {

@@ -10,7 +10,8 @@ struct ReceivedMessages: Sendable {
 /// Applying changes, and finding the messages among them that have just arrived.
 extension StoreWriter {
     /// Applies changes of a sync or a push, and returns the messages of other users that have not come by either
-    /// before, the oldest first. Of more than ``ClientEvents/capacity`` it returns the newest. A reset brings none.
+    /// before, the oldest first. Of more than ``ClientEvents/capacity`` it returns the newest. A reset brings none, and
+    /// hidden messages of blocked users are left out.
     func receive(_ changes: Changes) throws -> ReceivedMessages {
         let isReset = try changes.reset || reader.setting("is_resetting") != nil
         let newest = Dictionary(changes.messages.map { ($0.conversationID, $0.seq) }, uniquingKeysWith: max)
@@ -45,7 +46,7 @@ extension StoreWriter {
                 arguments: [id.rawValue, seqs.min(), seqs.max(), ClientEvents.capacity])
             let seqs = Set(seqs)
             received += try reader.messages(rows.reversed(), in: id, withUnsent: false, me: me).filter {
-                !$0.isMine && $0.seq.map(seqs.contains) == true
+                !$0.isMine && !$0.isBlocked && $0.seq.map(seqs.contains) == true
             }
         }
         result.messages = Array(received.sorted { $0.createdAt < $1.createdAt }.suffix(ClientEvents.capacity))

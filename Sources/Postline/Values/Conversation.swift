@@ -27,6 +27,10 @@ public struct Conversation: Sendable, Hashable, Identifiable {
     public var lastMessageTime: Date?
     /// The sender's id of the newest message, or nil if there is none.
     public var lastMessageSenderID: User.ID?
+    /// True if the newest message is hidden as ``Message/isBlocked``, so that an app shows no preview of it.
+    public var isLastMessageBlocked = false
+    /// True for the direct conversation with a user whom this user blocks. Neither can write there.
+    public var isBlocked = false
     /// The number of the last message that this user has read.
     public var lastReadSeq: Int
     /// The numbers of the messages that are pinned for all members, the last pinned first, at most 50.

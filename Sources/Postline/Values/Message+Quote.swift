@@ -11,6 +11,8 @@ extension Message {
         public var kind: MessageKind?
         /// The first 100 characters of the text. Nil if the message is deleted, or not known yet.
         public var content: String?
+        /// True if the quoted message is hidden as ``Message/isBlocked``.
+        public var isBlocked = false
         /// The version of the quoted message, or 0 if it is not known yet.
         public var version: Int
 

@@ -51,6 +51,9 @@ public struct Message: Sendable, Hashable, Identifiable {
     public var isMine: Bool
     /// True if another user sent it, and mentions this user or everyone.
     public var mentionsMe = false
+    /// True for a message in a group of a user whom this user blocks: an app shows a placeholder in its place, and
+    /// maybe the message on demand. Events of the group are never blocked, and neither is a direct conversation's past.
+    public var isBlocked = false
 
     /// Creates a message, for previews and tests.
     ///

@@ -186,6 +186,8 @@ struct Changes: Sendable, Decodable {
     var reset = false
     var more = false
     var me: Me?
+    /// All users whom the user blocks, or nil if they are the same as before.
+    var blocked: [User.ID]?
     var profiles: [User] = []
     var conversations: [WireConversation] = []
     var messages: [WireMessage] = []
@@ -221,8 +223,8 @@ struct Changes: Sendable, Decodable {
     }
 
     enum CodingKeys: String, CodingKey {
-        case cursor, reset, more, me, profiles, conversations, messages, pieces, reactions, reads, delivered, presence
-        case left
+        case cursor, reset, more, me, blocked, profiles, conversations, messages, pieces, reactions, reads, delivered
+        case presence, left
     }
 
     init(from decoder: any Decoder) throws {
@@ -231,6 +233,7 @@ struct Changes: Sendable, Decodable {
         reset = try members.decodeIfPresent(Bool.self, forKey: .reset) ?? false
         more = try members.decodeIfPresent(Bool.self, forKey: .more) ?? false
         me = try members.decodeIfPresent(Me.self, forKey: .me)
+        blocked = try members.decodeIfPresent([User.ID].self, forKey: .blocked)
         profiles = try members.decodeIfPresent([User].self, forKey: .profiles) ?? []
         conversations = try members.decodeIfPresent([WireConversation].self, forKey: .conversations) ?? []
         messages = try members.decodeIfPresent([WireMessage].self, forKey: .messages) ?? []

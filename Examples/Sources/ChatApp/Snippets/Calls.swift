@@ -122,6 +122,13 @@ struct Calls {
         for reaction in reactions { print(reaction.emoji, reaction.userID, reaction.createdAt) }
     }
 
+    func changeBlock(of user: User) async throws {
+        try await client.block(user.id)
+        let isBlocked = client.blockedUserIDs.contains(user.id)
+        print("\(user.displayName ?? "?"): \(isBlocked)")
+        try await client.unblock(user.id)
+    }
+
     func search(for words: String) async throws -> [Message] {
         var page = try await client.searchMessages(words)
         var found = page.messages
