@@ -39,7 +39,7 @@ struct ClientModelTests {
                 let room = rooms[people[index]]?.randomElement(using: &random) ?? Room.alps
                 switch random.choose([
                     (60, 0), (8, 1), (4, 2), (8, 3), (6, 4), (4, 5), (4, 6), (5, 7), (2, 8), (1, 9), (1, 10), (8, 11),
-                    (4, 12), (6, 13), (8, 14),
+                    (4, 12), (6, 13), (8, 14), (6, 15),
                 ]) {
                 case 0:
                     try apps[index].send(
@@ -84,6 +84,11 @@ struct ClientModelTests {
                             "conversation": .string(room), "text": .string("step \(step) of seed \(seed)"),
                             "mentions": [.string(user.id)],
                         ])
+                case 15 where people[index] != .alice:
+                    // Bob and Carol share only a group, so that no message is refused.
+                    let other = people[index] == .bob ? Person.carol : .bob
+                    try apps[index].send(random.chance(60) ? "block" : "unblock", ["user": .string(other.id)])
+                case 15: break
                 default:
                     try await postgres.stop(mode: .fast)
                     try await postgres.start()

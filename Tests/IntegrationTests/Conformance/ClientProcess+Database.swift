@@ -23,7 +23,10 @@ extension ClientProcess {
                     return false
                 }
                 kept = try await Self.kept(for: id, in: database)
+                let blocked = try await database.column(
+                    "select blocked_id from blocks where blocker_id = '\(id)' order by blocked_at, blocked_id")
                 return Self.sorted(shown["conversations"]) == kept
+                    && shown["blocked"] == .array(blocked.compactMap { $0.map { .string($0) } })
             }
             self = process
         } catch let error as TimeoutError {
@@ -46,6 +49,11 @@ extension ClientProcess {
                 'is_marked_unread', coalesce(s.marked_unread_seq >= m.last_read_seq, false),
                 'is_archived', s.archived_at is not null, 'is_pinned', s.pinned_at is not null,
                 'pinned_seqs', coalesce(to_jsonb(c.pinned_seqs), '[]'), 'data', c.data,
+                'is_blocked', c.kind = 'direct' and exists (select from conversation_members o
+                    where o.conversation_id = c.id and o.user_id = any (b.ids)),
+                'is_last_message_blocked', coalesce(c.kind <> 'direct' and c.last_message_sender_id = any (b.ids)
+                    and (select x.kind from messages x where x.conversation_id = c.id and x.seq = c.last_seq)
+                        <> 'system', false),
                 'members', (select jsonb_agg(jsonb_build_object('id', p.id, 'full_name', p.full_name, 'bio', p.bio)
                     order by p.id::text)
                     from conversation_members o join user_profiles p on p.id = o.user_id
@@ -60,7 +68,9 @@ extension ClientProcess {
                         from jsonb_array_elements(app.attachments(x.attachment)) with ordinality a (value, place)),
                     'deleted', x.deleted_at is not null,
                     'edited', x.edited_at is not null, 'delivery', 'sent',
-                    'reply_to', (select jsonb_build_object('seq', q.seq, 'content', left(q.content, 100))
+                    'blocked', c.kind <> 'direct' and x.kind <> 'system' and x.sender_id = any (b.ids),
+                    'reply_to', (select jsonb_build_object('seq', q.seq, 'content', left(q.content, 100),
+                            'blocked', c.kind <> 'direct' and q.kind <> 'system' and q.sender_id = any (b.ids))
                         from messages q where q.conversation_id = x.conversation_id and q.seq = x.reply_to_seq),
                     'mentions', (select coalesce(jsonb_agg(u order by u::text), '[]') from unnest(x.mentions) as u),
                     'mentions_everyone', coalesce(x.mentions_everyone, false), 'data', x.data,
@@ -75,6 +85,7 @@ extension ClientProcess {
             ) order by c.id::text), '[]')
             from conversations c join conversation_members m on m.conversation_id = c.id
             left join conversation_mutes s on s.conversation_id = c.id and s.user_id = m.user_id
+            cross join (select array(select blocked_id from blocks where blocker_id = '\(userID)') as ids) b
             where m.user_id = '\(userID)'
             """)
         return try JSONDecoder().decode(JSONValue.self, from: Data((json ?? "[]").utf8))

@@ -9,10 +9,10 @@ import { messageRange } from './storage.js'
 
 /**
  * The version of the stored records. An older client that synced with a newer server has dropped members which it did
- * not know, so records of an older version are fetched again by a reset. Version 2 has reactions, and 3 the kind of a
- * conversation's last message.
+ * not know, so records of an older version are fetched again by a reset. Version 2 has reactions, 3 the kind of a
+ * conversation's last message, and 4 the blocked users.
  */
-export const recordVersion = 3
+export const recordVersion = 4
 
 /**
  * Applies changes from the server by the rules of docs/protocol.md, section 3. Applying them twice, or after newer
@@ -38,6 +38,9 @@ export async function applyChanges(draft, changes, { userID, isResponse = false 
   }
   const { me } = changes
   if (me && isNews(draft.get('setting', 'me'), me)) draft.set('me', { generation, value: me })
+  const blocked = changes.blocked ?? (changes.reset ? [] : undefined)
+  // The same list stays the same object.
+  if (blocked && String(blocked) !== String(draft.get('setting', 'blocked') ?? [])) draft.set('blocked', blocked)
   for (const value of changes.profiles ?? []) {
     if (isNews(draft.get('profile', value.id), value)) draft.put('profile', value.id, { generation, value })
   }

@@ -387,6 +387,7 @@ export class ClientCore {
     if (touched.changes) this.engine?.wakeOutbox()
     this.onChange()
     for (const message of touched.news) {
+      if (user.views.isBlocked(message)) continue
       // Stored messages have no sender whose profile is known.
       this.onMessage({ ...message, sender: user.views.profile(message.sender_id) ?? message.sender })
     }

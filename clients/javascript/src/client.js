@@ -2,6 +2,7 @@ import { ClientCore } from './client-core.js'
 import { endsSession, invalidParams, PostlineError } from './errors.js'
 import { messageParams } from './file.js'
 import { Listeners } from './listeners.js'
+import { noIDs } from './mirror.js'
 import { checkID, checkKey, checkMessage, checkNames, clientOptions, credentialNames } from './names.js'
 import { avatarPicture, pictureOf } from './picture.js'
 import { PictureURLs } from './picture-urls.js'
@@ -86,6 +87,9 @@ export class PostlineClient {
 
   /** All conversations, the newest first. */
   get conversations() { return this.#core.user?.views.list ?? noConversations }
+
+  /** The ids of the users whom the user blocks, the first one first. */
+  get blocked() { return this.#core.user?.store.mirror.blocked ?? noIDs }
 
   /** The changes that the server refused, until they are retried or discarded. The oldest is first. */
   get refusedChanges() { return this.#core.user?.refusedChanges ?? noChanges }
@@ -298,13 +302,16 @@ export class PostlineClient {
    * @param {string} query 2 to 100 characters. Case and accents do not count, and the last word may be a beginning.
    * @param {{ conversationId?: string, senderId?: string, limit?: number, before?: string }} [options] Only of one
    *   conversation or sender; 1 to 50 results (20); the `next` of the page before.
-   * @returns {Promise<MethodResults['messages.search']>} `is_partial` if the server ended the search early: `next`
-   *   continues.
+   * @returns {Promise<MethodResults['messages.search']>} Without messages with `is_blocked`. `is_partial` if the server
+   *   ended the search early: `next` continues.
    * @throws {PostlineError} `offline`, `invalid_params`, `not_found`, `rate_limited`
    */
-  searchMessages(query, options = {}) {
+  async searchMessages(query, options = {}) {
     const { conversationId, senderId, ...rest } = options
-    return this.call('messages.search', { query, conversation_id: conversationId, sender_id: senderId, ...rest })
+    const { messages, ...page } = await this.call('messages.search', {
+      query, conversation_id: conversationId, sender_id: senderId, ...rest,
+    })
+    return { messages: messages.filter((message) => !this.isBlocked(message)), ...page }
   }
 
   /**
@@ -338,6 +345,41 @@ export class PostlineClient {
     checkNames('setConversation', settings, ['is_marked_unread', 'is_archived', 'is_pinned'])
     await this.ready
     await this.#core.requireUser().queueSettings(conversationID, settings)
+  }
+
+  /**
+   * Blocks a user: neither of the two can write to the other or see the other's presence, and the user's messages in
+   * groups have `is_blocked`. When this resolves, `blocked` has the user.
+   *
+   * @param {string} userID
+   * @throws {PostlineError} `not_found`, `offline`, `rate_limited`; `forbidden` with 1,000 blocked users.
+   */
+  block(userID) { return this.#setBlock('users.block', userID) }
+
+  /**
+   * Ends the block of a user.
+   *
+   * @param {string} userID
+   * @throws {PostlineError} `offline`, `rate_limited`
+   */
+  unblock(userID) { return this.#setBlock('users.unblock', userID) }
+
+  /**
+   * Returns true for a message in a group of a user whom the user blocks, such as one of a thread or a pinned one. The
+   * messages of chats have it as `is_blocked`.
+   *
+   * @param {{ conversation_id: string, sender_id: string, kind: string }} message
+   */
+  isBlocked(message) { return this.#core.user?.views.isBlocked(message) ?? false }
+
+  /**
+   * @param {'users.block' | 'users.unblock'} method
+   * @param {string} userID
+   */
+  async #setBlock(method, userID) {
+    await this.call(method, { user_id: userID })
+    // The answer has the list too, but a later change of another device may have come before it.
+    await this.refresh().catch(() => {})
   }
 
   /**

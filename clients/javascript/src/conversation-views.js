@@ -12,12 +12,15 @@
  * - `draft`: the text that the user typed and has not sent.
  * - `last_message_event`: the group change of the newest message, if it is one.
  * - `last_message_kind`: the newest message's kind, as far as known.
+ * - `is_last_message_blocked`: the newest message is one of those with `is_blocked`.
+ * - `is_blocked`: the user blocks the other one of the direct conversation, so neither can write.
  *
  * `last_*`, `last_read_seq`, `unread_*`, `is_*` and `pinned_seqs` include what the outbox has not sent yet.
  *
  * @typedef {import('../types').Conversation & {
  *   name: string | null, users: Profile[], other: Profile | null, presence: Readonly<Record<string, Presence>>,
- *   draft: string, last_message_event?: import('../types').Message['event'],
+ *   draft: string, is_blocked: boolean, is_last_message_blocked: boolean,
+ *   last_message_event?: import('../types').Message['event'],
  *   last_message_kind?: import('../types').Message['kind']
  * }} ConversationView
  */
@@ -110,7 +113,7 @@ export class ConversationViews {
   }
 
   /**
-   * @param {import('../types').Conversation} value
+   * @param {import('./mirror.js').StoredConversation} value
    * @param {ChangeRecord[]} changes
    * @param {boolean} isLive
    * @returns {ConversationView}
@@ -121,11 +124,15 @@ export class ConversationViews {
     let other = null
     /** @type {Record<string, Presence> | undefined} */
     let presence
+    let is_blocked = false
     for (const { user_id } of value.members) {
       const profile = this.profile(user_id)
       if (profile) users.push(profile)
       if (user_id === this.userID) continue
-      if (value.kind === 'direct') other = profile
+      if (value.kind === 'direct') {
+        other = profile
+        is_blocked = this.mirror.blocked.includes(user_id)
+      }
       const known = this.presence(user_id, isLive)
       if (known) (presence ??= {})[user_id] = known
     }
@@ -150,18 +157,31 @@ export class ConversationViews {
       }
     }
     const view = {
-      ...value, ...own, data, users, other, presence: presence ?? noPresence,
+      ...value, ...own, data, users, other, is_blocked, presence: presence ?? noPresence,
       draft: this.mirror.draft.get(value.id)?.content ?? '',
       name: value.kind === 'direct' ? displayName(other) : value.title,
       last_read_seq: mark, unread_count: Math.max(0, value.last_seq - mark),
       unread_mentions: mark >= value.last_seq ? 0 : value.unread_mentions ?? 0,
+      is_last_message_blocked: this.isBlocked({
+        conversation_id: value.id, sender_id: value.last_message_sender_id, kind: value.last_message_kind,
+      }),
     }
     // An unsent message is the newest.
     return !last ? view : {
       ...view, last_message_content: last.params.content ?? '', last_message_time: last.created_at,
       last_message_sender_id: this.userID, last_message_event: undefined,
-      last_message_kind: last.params.kind ?? 'text',
+      last_message_kind: last.params.kind ?? 'text', is_last_message_blocked: false,
     }
+  }
+
+  /**
+   * Returns true for a message in a group of a user whom the user blocks. What happens to the group is shown.
+   *
+   * @param {{ conversation_id: string, sender_id: any, kind?: any }} message
+   */
+  isBlocked({ conversation_id, sender_id, kind }) {
+    return kind !== 'system' && this.mirror.blocked.includes(sender_id)
+      && this.mirror.conversation.get(conversation_id)?.value.kind !== 'direct'
   }
 
   /**

@@ -14,6 +14,7 @@ import { newestPreview } from './reply-preview.js'
  * - `seq`: null until the server has the message.
  * - `sender`: the newest profile of the sender, as far as known.
  * - `is_delivered`: a device of each other member has received it. In groups of more than 32 members, all have read it.
+ * - `is_blocked`: it is in a group, and of a user whom the user blocks: show a placeholder. So for `reply_to`.
  * - `reactions`: `counts` by emoji, and the user's `own`.
  * - `delivery`: `sent`, `queued`, or `refused` because of `error`. An edited message may be queued or refused again.
  * - `change`: the key for `retry` and `discard`, unless the message is sent.
@@ -22,8 +23,9 @@ import { newestPreview } from './reply-preview.js'
  * - `progress`: the uploaded part of the files, from 0 to 1, until the message is sent.
  * - `filename`: the first attachment's name. That of a picture stays on the device, and is null once it is sent.
  *
- * @typedef {Omit<Message, 'seq' | 'sender'> & {
- *   seq: number | null, sender: Message['sender'] | Profile | null, is_delivered: boolean,
+ * @typedef {Omit<Message, 'seq' | 'sender' | 'reply_to'> & {
+ *   seq: number | null, sender: Message['sender'] | Profile | null, is_delivered: boolean, is_blocked: boolean,
+ *   reply_to: (NonNullable<Message['reply_to']> & { is_blocked: boolean }) | null,
  *   delivery: 'sent' | 'queued' | 'refused',
  *   error: PostlineError | null, change: string | null, preview: string | null,
  *   previews: readonly (string | null)[], progress: number | null,
@@ -34,6 +36,7 @@ import { newestPreview } from './reply-preview.js'
  * @typedef {object} MessageContext
  * @property {string} userID
  * @property {(id: string) => Profile | null} profile
+ * @property {(message: { conversation_id: string, sender_id: any, kind?: any }) => boolean} isBlocked
  * @property {(key: string, blob: Blob) => string | null} preview
  * @property {(mediaID: string) => string | null} sentPreview
  * @property {(key: string) => number | null} progress
@@ -68,7 +71,7 @@ export class MessageViews {
     }
     const bySeq = new Map(messages.map((message) => [message.seq, message]))
     const sent = messages.map((message) => {
-      const { userID, profile, sentPreview } = this.context
+      const { userID, profile, sentPreview, isBlocked } = this.context
       const isOwn = message.sender_id === userID
       const id = isOwn ? message.client_id ?? message.id : message.id
       const sender = profile(message.sender_id) ?? message.sender ?? null
@@ -79,26 +82,32 @@ export class MessageViews {
       const reacted = reactions.get(message.seq) ?? []
       // A page of older messages may have been overtaken by an edit of the quoted message.
       const quoted = message.reply_to ? bySeq.get(message.reply_to.seq) : undefined
-      const key = [message, sender, isRead, isDelivered, edit, quoted, reacted.length, ...previews, ...reacted]
+      const is_blocked = isBlocked(message)
+      const isQuoteBlocked = isBlocked({ ...message, ...message.reply_to })
+      const key = [
+        message, sender, isRead, isDelivered, edit, quoted, is_blocked, isQuoteBlocked, reacted.length, ...previews,
+        ...reacted,
+      ]
       return this.#cached(former, id, key, () => ({
         ...sentView(message, edit), id, sender, is_read: isRead, is_delivered: isDelivered, previews,
-        preview: previews[0] ?? null, progress: null,
-        reply_to: message.reply_to ? newestPreview(message.reply_to, quoted) : null,
+        preview: previews[0] ?? null, progress: null, is_blocked,
+        reply_to: quoteView(message.reply_to, quoted, isQuoteBlocked),
         reactions: message.deleted_at || isDeleted(edit) ? noReactions : reactionsView(message, reacted),
       }))
     })
     const queued = changes.filter(({ method }) => method === 'messages.send').map((change) => {
-      const { userID, profile } = this.context
+      const { userID, profile, isBlocked } = this.context
       const sender = profile(userID)
       const files = filesOf(change)
       const previews = files.map(({ blob }, index) => this.context.preview(`${change.key}/${index}`, blob))
       const progress = files.length ? this.context.progress(change.key) : null
       const { client_id: id, reply_to_seq } = change.params
       const quoted = reply_to_seq ? bySeq.get(reply_to_seq) : undefined
-      return this.#cached(former, id, [change, sender, progress, quoted, ...previews], () => ({
+      const isQuoteBlocked = quoted !== undefined && isBlocked(quoted)
+      return this.#cached(former, id, [change, sender, progress, quoted, isQuoteBlocked, ...previews], () => ({
         ...queuedView(change, userID), id, sender, previews, preview: previews[0] ?? null, progress,
-        reactions: noReactions,
-        reply_to: reply_to_seq ? newestPreview({ ...unknownPreview, seq: reply_to_seq }, quoted) : null,
+        reactions: noReactions, is_blocked: false,
+        reply_to: quoteView(reply_to_seq && { ...unknownPreview, seq: reply_to_seq }, quoted, isQuoteBlocked),
       }))
     })
     return Object.freeze([...sent, ...queued])
@@ -121,6 +130,15 @@ export class MessageViews {
 
 /** A preview of a message that the device does not have. */
 const unknownPreview = { sender_id: null, kind: null, content: null, version: 0 }
+
+/**
+ * @param {any} preview
+ * @param {Message | undefined} quoted
+ * @param {boolean} is_blocked
+ */
+function quoteView(preview, quoted, is_blocked) {
+  return preview ? { ...newestPreview(preview, quoted), is_blocked } : null
+}
 
 /** @param {ChangeRecord} [edit] */
 function isDeleted(edit) { return edit?.method === 'messages.delete' && !edit.refusal }

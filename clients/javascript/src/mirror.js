@@ -47,6 +47,13 @@
  * @property {Message[]} news The messages that are new to the user. None of a reset is.
  */
 
+/**
+ * A list without an id.
+ *
+ * @type {readonly string[]}
+ */
+export const noIDs = Object.freeze([])
+
 /** The records of a database in memory, except messages. Reading it takes no time, so views are made from it. */
 export class Mirror {
   /** @type {Map<string, any>} */
@@ -90,6 +97,13 @@ export class Mirror {
   get serverMe() { return this.setting.get('me')?.value ?? null }
 
   /**
+   * The ids of the users whom the user blocks.
+   *
+   * @returns {readonly string[]}
+   */
+  get blocked() { return this.setting.get('blocked') ?? noIDs }
+
+  /**
    * Applies writes, and returns what they touched.
    *
    * @param {Write[]} writes
@@ -113,7 +127,10 @@ export class Mirror {
       const former = records.get(key)
       if (value === undefined) records.delete(key)
       else records.set(key, table === 'setting' ? value.value : value)
-      if (table === 'setting') touched.me ||= key === 'me'
+      if (table === 'setting') {
+        touched.me ||= key === 'me'
+        if (key === 'blocked') for (const id of this.conversation.keys()) touched.conversations.add(id)
+      }
       else if (table === 'profile' || table === 'presence') touched.users.add(key)
       else if (table === 'change') {
         const { queue } = value ?? former ?? {}

@@ -60,6 +60,7 @@ export class UserData {
     /** @type {import('./message-views.js').MessageContext} */
     this.messageContext = {
       userID: id, profile: (user) => this.views.profile(user),
+      isBlocked: (message) => this.views.isBlocked(message),
       preview: (key, blob) => this.objectURLs.get(key, blob), sentPreview: (media) => this.objectURLs.sent(media),
       progress: (key) => this.#progress.get(key) ?? null,
     }

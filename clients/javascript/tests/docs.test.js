@@ -35,7 +35,7 @@ describe('docs/javascript.md', () => {
   })
   after(() => world.stop())
 
-  test('has no block that is not tested', () => { assert.equal(blocks.length, 9) })
+  test('has no block that is not tested', () => { assert.equal(blocks.length, 10) })
 
   test('an empty page becomes a chat', { skip: !chromiumPath && 'Chromium is not installed' }, async (t) => {
     const chromium = await startChromium()
@@ -188,5 +188,18 @@ describe('docs/javascript.md', () => {
     await run(block('js', 'searchMessages'), { client: ann, chat: annChat, bobID: ben.account.id, console })
     assert.equal(shown.length, 20)
     assert.equal(shown[0], 'Ben: Lunch, tomorrow at 21?')
+  })
+
+  test('a user is blocked and unblocked', async (t) => {
+    const [client, bob] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Bob')])
+    const chat = client.chat(await client.createGroup('Trip', [bob.account.id]))
+    await until(bob, () => bob.conversation(chat.id), 'the group')
+    await bob.chat(chat.id).send('An insult')
+    await shows(chat, 'An insult')
+    const shown = []
+    const console = { log: (...texts) => shown.push(texts) }
+    await run(block('js', 'client.block'), { client, chat, bobID: bob.account.id, console })
+    assert.deepEqual(shown, [[[bob.account.id], ['Message from a blocked user']]])
+    assert.deepEqual([client.blocked, chat.messages[0].is_blocked], [[], false])
   })
 })

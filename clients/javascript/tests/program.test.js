@@ -94,11 +94,12 @@ function contents({ conversations }, id) {
 
 /** The members of a message that has no details, and of a conversation that has none. */
 const noDetails = {
-  kind: 'text', streaming: false, attachments: [], reply_to: null, mentions: [], mentions_everyone: false,
-  data: null, reactions: [],
+  kind: 'text', streaming: false, blocked: false, attachments: [], reply_to: null, mentions: [],
+  mentions_everyone: false, data: null, reactions: [],
 }
 const noSettings = {
   unread_mentions: 0, is_marked_unread: false, is_archived: false, is_pinned: false, pinned_seqs: [], data: null,
+  is_blocked: false, is_last_message_blocked: false,
 }
 
 const isSettled = ({ live, pending }) => live && pending === 0
@@ -177,7 +178,7 @@ describe('The client program', () => {
     assert.equal(offline.pending, 4)
     assert.deepEqual([view.pinned_seqs, view.is_archived, view.is_pinned], [[1], true, true])
     assert.deepEqual(lunch.reactions, [{ emoji: '👍', count: 1, own: true }])
-    assert.deepEqual([yes.reply_to, yes.mentions], [{ seq: 1, content: 'Lunch?' }, [id]])
+    assert.deepEqual([yes.reply_to, yes.mentions], [{ seq: 1, content: 'Lunch?', blocked: false }, [id]])
     await alice.relaunch()
     await alice.shows((state) => isSettled(state) && state.refused.length === 0)
     await bob.shows((state) => contents(state, conversation).join() === 'Lunch?,Yes')
@@ -272,7 +273,8 @@ describe('The client program', () => {
     await dave.shows(isSettled)
     await dave.do('signOut')
     const signedOut = {
-      account: 'signedOut', live: false, me: null, pending: 0, refused: [], unread: 0, conversations: [],
+      account: 'signedOut', live: false, me: null, pending: 0, refused: [], unread: 0, blocked: [],
+      conversations: [],
     }
     assert.deepEqual(await dave.do('state'), signedOut)
     await dave.relaunch()

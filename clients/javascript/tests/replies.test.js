@@ -8,6 +8,9 @@ const preview = (seq, members = {}) => ({
   seq, sender_id: ben, kind: 'text', content: `message ${seq}`, version: 1, ...members,
 })
 
+/** The preview as a chat shows it. */
+const quote = (seq, members) => ({ ...preview(seq, members), is_blocked: false })
+
 describe('Replies', () => {
   test('an edit or deletion of the quoted message replaces the preview', async (t) => {
     const { server, client } = script(t, {}, firstPage(3, {
@@ -16,14 +19,14 @@ describe('Replies', () => {
     const chat = await signIn(client)
     const edit = message(direct, 1, ben, { version: 2, content: '😀'.repeat(150) })
     await push(server, client, { messages: [edit] }, '2')
-    assert.deepEqual(chat.messages[1].reply_to, preview(1, { version: 2, content: '😀'.repeat(100) }))
+    assert.deepEqual(chat.messages[1].reply_to, quote(1, { version: 2, content: '😀'.repeat(100) }))
     const deleted = message(direct, 1, ben, { version: 3, content: null, deleted_at: '2026-11-20T12:00:00.000000Z' })
     await push(server, client, { messages: [deleted] }, '3')
-    assert.deepEqual(chat.messages[1].reply_to, preview(1, { version: 3, content: null }))
+    assert.deepEqual(chat.messages[1].reply_to, quote(1, { version: 3, content: null }))
     // An older state of the preview, as in an answer that was overtaken.
     await push(server, client, { messages: [message(direct, 3, ben, { version: 2, reply_to: preview(1) })] }, '4')
     await chat.loadFrom(1)
-    assert.deepEqual(chat.messages[2].reply_to, preview(1, { version: 3, content: null }))
+    assert.deepEqual(chat.messages[2].reply_to, quote(1, { version: 3, content: null }))
   })
 
   test('an edit replaces the preview of a message that is below those of the device', async (t) => {
@@ -33,7 +36,7 @@ describe('Replies', () => {
     const chat = await signIn(client)
     await push(server, client, { messages: [message(direct, 4, ben, { version: 2, content: 'edited' })] }, '2')
     assert.deepEqual(chat.messages.map(({ seq }) => seq), [29, 30])
-    assert.deepEqual(chat.messages[1].reply_to, preview(4, { version: 2, content: 'edited' }))
+    assert.deepEqual(chat.messages[1].reply_to, quote(4, { version: 2, content: 'edited' }))
   })
 
   test('a reply and an edit of what it quotes that arrive together agree', async (t) => {
@@ -59,14 +62,14 @@ describe('Replies', () => {
     const data = { poll: ['a', 'b'] }
     await chat.send('', { kind: 'custom', data, reply_to_seq: 2, mentions: [ben] })
     const shown = ({ kind, reply_to, mentions, data }) => ({ kind, reply_to, mentions, data })
-    const expected = { kind: 'custom', reply_to: preview(2), mentions: [ben], data }
+    const expected = { kind: 'custom', reply_to: quote(2), mentions: [ben], data }
     assert.deepEqual(shown(chat.messages[3]), expected)
     await until(server, () => answer, 'the send')
     answer()
     await shows(chat, '', 'sent')
     assert.deepEqual(shown(chat.messages[3]), expected)
     await chat.send('of an unknown message', { reply_to_seq: 99 })
-    const unknown = { seq: 99, sender_id: null, kind: null, content: null, version: 0 }
+    const unknown = { seq: 99, sender_id: null, kind: null, content: null, version: 0, is_blocked: false }
     assert.deepEqual(chat.messages.at(-1).reply_to, unknown)
   })
 

@@ -25,6 +25,8 @@ export class PostlineClient {
     get me(): import("../types.js").Me | null;
     /** All conversations, the newest first. */
     get conversations(): readonly import("./conversation-views.js").ConversationView[];
+    /** The ids of the users whom the user blocks, the first one first. */
+    get blocked(): readonly string[];
     /** The changes that the server refused, until they are retried or discarded. The oldest is first. */
     get refusedChanges(): readonly import("./user-data.js").RefusedChange[];
     /** The number of changes that wait for the server. */
@@ -189,8 +191,8 @@ export class PostlineClient {
      * @param {string} query 2 to 100 characters. Case and accents do not count, and the last word may be a beginning.
      * @param {{ conversationId?: string, senderId?: string, limit?: number, before?: string }} [options] Only of one
      *   conversation or sender; 1 to 50 results (20); the `next` of the page before.
-     * @returns {Promise<MethodResults['messages.search']>} `is_partial` if the server ended the search early: `next`
-     *   continues.
+     * @returns {Promise<MethodResults['messages.search']>} Without messages with `is_blocked`. `is_partial` if the server
+     *   ended the search early: `next` continues.
      * @throws {PostlineError} `offline`, `invalid_params`, `not_found`, `rate_limited`
      */
     searchMessages(query: string, options?: {
@@ -221,6 +223,32 @@ export class PostlineClient {
      * @throws {PostlineError} `invalid_params` for an unknown member; `signed_out`, `store_unusable`.
      */
     setConversation(conversationID: string, settings: import('./user-data.js').ConversationSettings): Promise<void>;
+    /**
+     * Blocks a user: neither of the two can write to the other or see the other's presence, and the user's messages in
+     * groups have `is_blocked`. When this resolves, `blocked` has the user.
+     *
+     * @param {string} userID
+     * @throws {PostlineError} `not_found`, `offline`, `rate_limited`; `forbidden` with 1,000 blocked users.
+     */
+    block(userID: string): Promise<void>;
+    /**
+     * Ends the block of a user.
+     *
+     * @param {string} userID
+     * @throws {PostlineError} `offline`, `rate_limited`
+     */
+    unblock(userID: string): Promise<void>;
+    /**
+     * Returns true for a message in a group of a user whom the user blocks, such as one of a thread or a pinned one. The
+     * messages of chats have it as `is_blocked`.
+     *
+     * @param {{ conversation_id: string, sender_id: string, kind: string }} message
+     */
+    isBlocked(message: {
+        conversation_id: string;
+        sender_id: string;
+        kind: string;
+    }): boolean;
     /**
      * Reports a message of another user, or a user by the id, to the operator's moderators. Nobody else is told. While an
      * earlier report of the same is open, no other is made.

@@ -38,6 +38,16 @@ export class ConversationViews {
         users?: Set<string>;
     }, isLive: boolean): void;
     /**
+     * Returns true for a message in a group of a user whom the user blocks. What happens to the group is shown.
+     *
+     * @param {{ conversation_id: string, sender_id: any, kind?: any }} message
+     */
+    isBlocked({ conversation_id, sender_id, kind }: {
+        conversation_id: string;
+        sender_id: any;
+        kind?: any;
+    }): boolean;
+    /**
      * Returns a user's newest profile.
      *
      * @param {string} id
@@ -66,6 +76,8 @@ export type ChangeRecord = import('./mirror.js').ChangeRecord;
  * - `draft`: the text that the user typed and has not sent.
  * - `last_message_event`: the group change of the newest message, if it is one.
  * - `last_message_kind`: the newest message's kind, as far as known.
+ * - `is_last_message_blocked`: the newest message is one of those with `is_blocked`.
+ * - `is_blocked`: the user blocks the other one of the direct conversation, so neither can write.
  *
  * `last_*`, `last_read_seq`, `unread_*`, `is_*` and `pinned_seqs` include what the outbox has not sent yet.
  */
@@ -75,6 +87,8 @@ export type ConversationView = import('../types.js').Conversation & {
     other: Profile | null;
     presence: Readonly<Record<string, Presence>>;
     draft: string;
+    is_blocked: boolean;
+    is_last_message_blocked: boolean;
     last_message_event?: import('../types.js').Message['event'];
     last_message_kind?: import('../types.js').Message['kind'];
 };

@@ -9,6 +9,7 @@
  * - `seq`: null until the server has the message.
  * - `sender`: the newest profile of the sender, as far as known.
  * - `is_delivered`: a device of each other member has received it. In groups of more than 32 members, all have read it.
+ * - `is_blocked`: it is in a group, and of a user whom the user blocks: show a placeholder. So for `reply_to`.
  * - `reactions`: `counts` by emoji, and the user's `own`.
  * - `delivery`: `sent`, `queued`, or `refused` because of `error`. An edited message may be queued or refused again.
  * - `change`: the key for `retry` and `discard`, unless the message is sent.
@@ -17,8 +18,9 @@
  * - `progress`: the uploaded part of the files, from 0 to 1, until the message is sent.
  * - `filename`: the first attachment's name. That of a picture stays on the device, and is null once it is sent.
  *
- * @typedef {Omit<Message, 'seq' | 'sender'> & {
- *   seq: number | null, sender: Message['sender'] | Profile | null, is_delivered: boolean,
+ * @typedef {Omit<Message, 'seq' | 'sender' | 'reply_to'> & {
+ *   seq: number | null, sender: Message['sender'] | Profile | null, is_delivered: boolean, is_blocked: boolean,
+ *   reply_to: (NonNullable<Message['reply_to']> & { is_blocked: boolean }) | null,
  *   delivery: 'sent' | 'queued' | 'refused',
  *   error: PostlineError | null, change: string | null, preview: string | null,
  *   previews: readonly (string | null)[], progress: number | null,
@@ -29,6 +31,7 @@
  * @typedef {object} MessageContext
  * @property {string} userID
  * @property {(id: string) => Profile | null} profile
+ * @property {(message: { conversation_id: string, sender_id: any, kind?: any }) => boolean} isBlocked
  * @property {(key: string, blob: Blob) => string | null} preview
  * @property {(mediaID: string) => string | null} sentPreview
  * @property {(key: string) => number | null} progress
@@ -59,6 +62,7 @@ export type StoredMessage = import('./apply-reactions.js').StoredMessage;
  * - `seq`: null until the server has the message.
  * - `sender`: the newest profile of the sender, as far as known.
  * - `is_delivered`: a device of each other member has received it. In groups of more than 32 members, all have read it.
+ * - `is_blocked`: it is in a group, and of a user whom the user blocks: show a placeholder. So for `reply_to`.
  * - `reactions`: `counts` by emoji, and the user's `own`.
  * - `delivery`: `sent`, `queued`, or `refused` because of `error`. An edited message may be queued or refused again.
  * - `change`: the key for `retry` and `discard`, unless the message is sent.
@@ -67,10 +71,14 @@ export type StoredMessage = import('./apply-reactions.js').StoredMessage;
  * - `progress`: the uploaded part of the files, from 0 to 1, until the message is sent.
  * - `filename`: the first attachment's name. That of a picture stays on the device, and is null once it is sent.
  */
-export type MessageView = Omit<Message, 'seq' | 'sender'> & {
+export type MessageView = Omit<Message, 'seq' | 'sender' | 'reply_to'> & {
     seq: number | null;
     sender: Message['sender'] | Profile | null;
     is_delivered: boolean;
+    is_blocked: boolean;
+    reply_to: (NonNullable<Message['reply_to']> & {
+        is_blocked: boolean;
+    }) | null;
     delivery: 'sent' | 'queued' | 'refused';
     error: PostlineError | null;
     change: string | null;
@@ -83,6 +91,11 @@ export type MessageView = Omit<Message, 'seq' | 'sender'> & {
 export type MessageContext = {
     userID: string;
     profile: (id: string) => Profile | null;
+    isBlocked: (message: {
+        conversation_id: string;
+        sender_id: any;
+        kind?: any;
+    }) => boolean;
     preview: (key: string, blob: Blob) => string | null;
     sentPreview: (mediaID: string) => string | null;
     progress: (key: string) => number | null;

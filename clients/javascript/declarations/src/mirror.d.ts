@@ -52,6 +52,12 @@ export function filesOf({ files, picture }: Pick<ChangeRecord, 'files' | 'pictur
  * @property {boolean} changes
  * @property {Message[]} news The messages that are new to the user. None of a reset is.
  */
+/**
+ * A list without an id.
+ *
+ * @type {readonly string[]}
+ */
+export const noIDs: readonly string[];
 /** The records of a database in memory, except messages. Reading it takes no time, so views are made from it. */
 export class Mirror {
     /** @type {Map<string, any>} */
@@ -89,6 +95,12 @@ export class Mirror {
      * @returns {import('../types.js').Me | null}
      */
     get serverMe(): import("../types.js").Me | null;
+    /**
+     * The ids of the users whom the user blocks.
+     *
+     * @returns {readonly string[]}
+     */
+    get blocked(): readonly string[];
     /**
      * Applies writes, and returns what they touched.
      *

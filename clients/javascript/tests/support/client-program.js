@@ -62,6 +62,13 @@ const requests = {
   delete: async ({ conversation }) => client.chat(conversation).delete(await lastOwnMessage(conversation)),
   markRead: ({ conversation }) => client.chat(conversation).markRead(),
   updateProfile: ({ fields }) => client.updateProfile(fields),
+  block: ({ user }) => client.block(user),
+  unblock: ({ user }) => client.unblock(user),
+  search: async ({ query }) => {
+    const { messages } = await client.searchMessages(query)
+    return { contents: messages.map(({ content }) => content) }
+  },
+  report: async ({ conversation, user, reason }) => client.report(user ?? await lastMessage(conversation), reason),
   retry: () => Promise.all(client.refusedChanges.map(({ change }) => client.retry(change))),
   discard: () => Promise.all(client.refusedChanges.map(({ change }) => client.discard(change))),
   state: async () => {
@@ -139,11 +146,12 @@ function state() {
   return {
     account: !account ? 'signedOut' : account.isGuest ? 'guest' : 'user',
     live: client.state.name === 'live', me: me && person(me), pending: pendingCount,
-    refused: refusedChanges.map(({ error: { code } }) => ({ code })), unread: unreadCount,
+    refused: refusedChanges.map(({ error: { code } }) => ({ code })), unread: unreadCount, blocked: client.blocked,
     conversations: conversations.map(({ id, title, unread_count, last_seq, members, ...shown }) => ({
       id, title, unread: unread_count, last_seq, unread_mentions: shown.unread_mentions,
       is_marked_unread: shown.is_marked_unread, is_archived: shown.is_archived, is_pinned: shown.is_pinned,
-      pinned_seqs: shown.pinned_seqs, data: shown.data,
+      pinned_seqs: shown.pinned_seqs, data: shown.data, is_blocked: shown.is_blocked,
+      is_last_message_blocked: shown.is_last_message_blocked,
       members: members.map(({ user_id }) => person(client.profile(user_id) ?? { id: user_id }))
         .sort((a, b) => (a.id < b.id ? -1 : 1)),
       messages: chatOf(id).messages.map(message),
@@ -159,9 +167,9 @@ function message({ seq, sender_id, content, deleted_at, edited_at, delivery, rea
     seq, sender: sender_id, kind, content,
     attachments: attachments.map(attachment), deleted: deleted_at !== null, edited: edited_at !== null,
     streaming: shown.is_streaming === true,
-    delivery: delivery === 'queued' ? 'pending' : delivery,
-    reply_to: reply_to && { seq: reply_to.seq, content: reply_to.content }, mentions: mentions.toSorted(),
-    mentions_everyone, data,
+    delivery: delivery === 'queued' ? 'pending' : delivery, blocked: shown.is_blocked,
+    reply_to: reply_to && { seq: reply_to.seq, content: reply_to.content, blocked: reply_to.is_blocked },
+    mentions: mentions.toSorted(), mentions_everyone, data,
     reactions: Object.keys(counts).sort().map((emoji) => ({ emoji, count: counts[emoji], own: own.includes(emoji) })),
   }
 }
@@ -177,7 +185,7 @@ async function respond(line) {
     await client.ready
     const result = await requests[request.do](request)
     // Most actions have no result, and some return what the row of the table does not have.
-    const names = ['open', 'createGroup', 'send', 'sendFiles', 'reply', 'state']
+    const names = ['open', 'createGroup', 'send', 'sendFiles', 'reply', 'search', 'state']
     return { id, result: names.includes(request.do) ? result : {} }
   } catch (error) {
     const code = error instanceof PostlineError ? error.code : 'invalid_request'
