@@ -79,6 +79,21 @@ extension PostlineClient {
             ["conversation_id": .id(conversationID), "data": data.map { .object($0) } ?? .null])
     }
 
+    /// Sets after what time messages of a conversation expire (``Conversation/messageTTL``): a minute to a year in whole
+    /// seconds, or nil to keep them. Both members of a direct conversation may, and the owner and admins of a group.
+    ///
+    /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`, `invalid_params`.
+    public func setMessageTTL(
+        _ ttl: Duration?, of conversationID: Conversation.ID
+    ) async throws(PostlineError) {
+        _ = try await conversation(
+            "conversations.update",
+            [
+                "conversation_id": .id(conversationID),
+                "message_ttl_seconds": ttl.map { .integer(Int($0.components.seconds)) } ?? .null,
+            ])
+    }
+
     /// Renames a group. Only its owner and admins may. A title has 1 to 100 characters.
     ///
     /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`, `invalid_params`.

@@ -44,6 +44,7 @@ extension StoreReader {
             conversation.isPinned = row["is_pinned"]
             conversation.scheduledCount = row["scheduled_count"]
             conversation.unsentCount = row["unsent_count"]
+            conversation.messageTTL = (row["message_ttl_seconds"] as Int?).map { .seconds($0) }
             conversation.isBlocked =
                 conversation.kind == .direct && members.contains { blocked.contains($0.userID) }
             conversation.isLastMessageBlocked = try isLastMessageBlocked(in: conversation, blocked)

@@ -14,9 +14,9 @@ extension StoreReader {
             }
             return ChatContent(
                 window: window, messages: try messages([], in: conversationID, withUnsent: true, me: me),
-                hasOlder: bounds.first > 1 && bounds.last > 0)
+                hasOlder: bounds.first > bounds.oldest && bounds.last >= bounds.oldest)
         }
-        var content = ChatContent(window: window, hasOlder: first > 1)
+        var content = ChatContent(window: window, hasOlder: first > bounds.oldest)
         if case .around = window {
             content.hasNewer = last < bounds.last
             // From here on the chat follows the newest messages.
@@ -28,19 +28,19 @@ extension StoreReader {
 
     /// Returns the pages of a window that the store does not have.
     func missingPages(of window: ChatWindow, in conversationID: Conversation.ID) throws -> [MissingPage] {
-        guard let bounds = try bounds(of: conversationID), bounds.last > 0 else { return [] }
+        guard let bounds = try bounds(of: conversationID), bounds.last >= bounds.oldest else { return [] }
         let seqs: [Int] = try rows(of: window, in: conversationID, from: bounds.first).map { $0["seq"] }
         switch window {
         case .newest(let limit):
             guard let first = seqs.first else { return [MissingPage(direction: .older, bound: nil, limit: limit)] }
-            guard first > 1, seqs.count < limit else { return [] }
+            guard first > bounds.oldest, seqs.count < limit else { return [] }
             return [MissingPage(direction: .older, bound: first, limit: limit - seqs.count)]
         case .around(let seq, let older, let newer):
             // A message that is not stored comes with the older page.
             let first = seqs.first ?? seq + 1
             let last = seqs.last ?? seq
             var pages: [MissingPage] = []
-            if first > 1, seq - first < older {
+            if first > bounds.oldest, seq - first < older {
                 pages.append(MissingPage(direction: .older, bound: first, limit: older - (seq - first)))
             }
             if last < bounds.last, last - seq < newer {
@@ -74,13 +74,13 @@ extension StoreReader {
         try changes(queueKey: conversationID.rawValue).contains { $0.method == .send && $0.clientID == id.rawValue }
     }
 
-    /// Returns the first number from which messages are stored without a gap up to the newest, and the number of the
-    /// newest. Nil if the user is not a member.
-    private func bounds(of conversationID: Conversation.ID) throws -> (first: Int, last: Int)? {
+    /// Returns the number of the oldest message that has not expired, the first number from which messages are stored
+    /// without a gap up to the newest, and the number of the newest. Nil if the user is not a member.
+    private func bounds(of conversationID: Conversation.ID) throws -> (oldest: Int, first: Int, last: Int)? {
         try Row.fetchOne(
-            database.cachedStatement(sql: "select first_seq, last_seq from conversation where id = ?"),
+            database.cachedStatement(sql: "select oldest_seq, first_seq, last_seq from conversation where id = ?"),
             arguments: [conversationID.rawValue]
-        ).map { ($0["first_seq"], $0["last_seq"]) }
+        ).map { ($0["oldest_seq"], $0["first_seq"], $0["last_seq"]) }
     }
 
     /// Returns the stored messages of a window without a gap, the oldest first.

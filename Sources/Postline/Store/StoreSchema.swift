@@ -245,6 +245,17 @@ enum StoreSchema {
                     delete from setting where name = 'cursor';
                     """)
         }
+        migrator.registerMigration("13") { database in
+            try database.execute(
+                sql: """
+                    -- The number of the oldest message that has not expired, and after how many seconds messages do.
+                    alter table conversation add column oldest_seq integer not null default 1;
+                    alter table conversation add column message_ttl_seconds integer;
+
+                    -- The stored objects lack the new members. Without a cursor, the next sync is a reset.
+                    delete from setting where name = 'cursor';
+                    """)
+        }
         return migrator
     }
 }

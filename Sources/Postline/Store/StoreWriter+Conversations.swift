@@ -9,7 +9,7 @@ extension StoreWriter {
             try database.cachedStatement(
                 sql: """
                     insert into conversation values (
-                        ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
+                        ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)
                     """
             ).execute(arguments: [
                 conversation.id.rawValue, conversation.kind.rawValue, conversation.title,
@@ -25,8 +25,9 @@ extension StoreWriter {
                 try StoreJSON.encode(conversation.pinnedSeqs ?? []), try conversation.data.map(StoreJSON.encode),
                 conversation.unreadMentions ?? 0, conversation.isMarkedUnread ?? false,
                 conversation.isArchived ?? false, conversation.isPinned ?? false, conversation.scheduledCount ?? 0,
-                conversation.unsentCount ?? 0,
+                conversation.unsentCount ?? 0, conversation.firstSeq ?? 1, conversation.messageTTLSeconds,
             ])
+            try dropExpired(in: conversation.id)
             return try setMembers(conversation)
         }
         if conversation.lastSeq >= held.lastSeq {
@@ -64,16 +65,46 @@ extension StoreWriter {
         try database.execute(
             sql: """
                 update conversation set title = ?, version = ?, updated_at = ?, muted_until = ?, pinned_seqs = ?,
-                    data = ?, is_archived = ?, is_pinned = ?, scheduled_count = ?, unsent_count = ? where id = ?
+                    data = ?, is_archived = ?, is_pinned = ?, scheduled_count = ?, unsent_count = ?,
+                    message_ttl_seconds = ? where id = ?
                 """,
             arguments: [
                 conversation.title, conversation.version, conversation.updatedAt.timeIntervalSince1970,
                 conversation.mutedUntil?.timeIntervalSince1970, try StoreJSON.encode(conversation.pinnedSeqs ?? []),
                 try conversation.data.map(StoreJSON.encode), conversation.isArchived ?? false,
                 conversation.isPinned ?? false, conversation.scheduledCount ?? 0, conversation.unsentCount ?? 0,
-                conversation.id.rawValue,
+                conversation.messageTTLSeconds, conversation.id.rawValue,
             ])
+        try database.execute(
+            sql: "update conversation set oldest_seq = ?1 where id = ?2 and oldest_seq < ?1",
+            arguments: [conversation.firstSeq ?? 1, conversation.id.rawValue])
+        if database.changesCount > 0 { try dropExpired(in: conversation.id) }
         try setMembers(conversation)
+    }
+
+    /// Deletes the expired messages of a conversation, and what other messages quote of them.
+    func dropExpired(in conversationID: Conversation.ID) throws {
+        for table in ["message", "reaction"] {
+            try database.cachedStatement(
+                sql: """
+                    delete from \(table) where conversation_id = ?1
+                       and seq < (select oldest_seq from conversation where id = ?1)
+                    """
+            ).execute(arguments: [conversationID.rawValue])
+        }
+        try database.cachedStatement(
+            sql: """
+                update message
+                   set reply_to = json_object(
+                           'seq', json_extract(reply_to, '$.seq'), 'sender_id', null, 'kind', null, 'content', null,
+                           'version', 0)
+                 where conversation_id = ?1 and reply_to is not null
+                   and json_extract(reply_to, '$.seq') < (select oldest_seq from conversation where id = ?1)
+                """
+        ).execute(arguments: [conversationID.rawValue])
+        try database.cachedStatement(
+            sql: "update conversation set first_seq = oldest_seq where id = ? and first_seq < oldest_seq"
+        ).execute(arguments: [conversationID.rawValue])
     }
 
     /// Returns the version, newest number and read mark of the stored conversation, or nil if there is none.

@@ -10,8 +10,19 @@ extension StoreWriter {
             let held = try contiguousRange(conversationID)
             // A mention is counted if it is newer than all that came before.
             for message in messages.sorted(by: { $0.seq < $1.seq }) { try insert(message) }
+            // A page of before, and the answer to a send that is repeated.
+            if try isExpired(messages, in: conversationID) { try dropExpired(in: conversationID) }
             try extendContiguousRange(conversationID, held: held)
         }
+    }
+
+    /// Returns true if one of the messages, or what one of them quotes, has expired.
+    private func isExpired(_ messages: [WireMessage], in conversationID: Conversation.ID) throws -> Bool {
+        let oldest = try Int.fetchOne(
+            database.cachedStatement(sql: "select oldest_seq from conversation where id = ?"),
+            arguments: [conversationID.rawValue])
+        guard let oldest, oldest > 1 else { return false }
+        return messages.contains { $0.seq < oldest || $0.replyTo.map { $0.seq < oldest } == true }
     }
 
     func insert(_ message: WireMessage) throws {

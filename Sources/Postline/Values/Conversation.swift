@@ -49,6 +49,8 @@ public struct Conversation: Sendable, Hashable, Identifiable {
     public var scheduledCount = 0
     /// The number of this user's scheduled messages that the server refused when their time came.
     public var unsentCount = 0
+    /// The time after which messages expire, or nil if they are kept. An expired message is deleted everywhere.
+    public var messageTTL: Duration?
     /// The time of creation.
     public var createdAt: Date
     /// The time of the last change.

@@ -26,6 +26,9 @@ struct WireConversation: Sendable, Codable {
     var isPinned: Bool?
     var scheduledCount: Int?
     var unsentCount: Int?
+    /// The number of the oldest message that has not expired.
+    var firstSeq: Int?
+    var messageTTLSeconds: Int?
     /// The members' profiles, if the request asked for them.
     var profiles: [User]?
 
@@ -47,6 +50,8 @@ struct WireConversation: Sendable, Codable {
         case isPinned = "is_pinned"
         case scheduledCount = "scheduled_count"
         case unsentCount = "unsent_count"
+        case firstSeq = "first_seq"
+        case messageTTLSeconds = "message_ttl_seconds"
     }
 }
 
@@ -213,7 +218,8 @@ struct Changes: Sendable, Decodable {
         let counts = 0...(1 << 53)
         return conversations.allSatisfy {
             counts.contains($0.lastSeq) && counts.contains($0.lastReadSeq)
-                && counts.contains($0.unreadMentions ?? 0) && $0.pinnedSeqs?.allSatisfy(counts.contains) != false
+                && counts.contains($0.unreadMentions ?? 0) && counts.contains($0.firstSeq ?? 1)
+                && counts.contains($0.messageTTLSeconds ?? 0) && $0.pinnedSeqs?.allSatisfy(counts.contains) != false
                 && $0.members.allSatisfy { counts.contains($0.lastReadSeq) && counts.contains($0.lastDeliveredSeq) }
         } && messages.allSatisfy { counts.contains($0.seq) && counts.contains($0.replyTo?.seq ?? 0) }
             && pieces.allSatisfy { counts.contains($0.seq) && counts.contains($0.start) }

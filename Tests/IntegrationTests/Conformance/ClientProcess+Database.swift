@@ -69,9 +69,11 @@ extension ClientProcess {
                     'deleted', x.deleted_at is not null,
                     'edited', x.edited_at is not null, 'delivery', 'sent',
                     'blocked', c.kind <> 'direct' and x.kind <> 'system' and x.sender_id = any (b.ids),
-                    'reply_to', (select jsonb_build_object('seq', q.seq, 'content', left(q.content, 100),
+                    'reply_to', case when x.reply_to_seq < c.first_seq
+                        then jsonb_build_object('seq', x.reply_to_seq, 'content', null, 'blocked', false)
+                        else (select jsonb_build_object('seq', q.seq, 'content', left(q.content, 100),
                             'blocked', c.kind <> 'direct' and q.kind <> 'system' and q.sender_id = any (b.ids))
-                        from messages q where q.conversation_id = x.conversation_id and q.seq = x.reply_to_seq),
+                        from messages q where q.conversation_id = x.conversation_id and q.seq = x.reply_to_seq) end,
                     'mentions', (select coalesce(jsonb_agg(u order by u::text), '[]') from unnest(x.mentions) as u),
                     'mentions_everyone', coalesce(x.mentions_everyone, false), 'data', x.data,
                     'reactions', (select coalesce(jsonb_agg(jsonb_build_object('emoji', k.key, 'count', k.value,

@@ -28,7 +28,8 @@ struct RetentionTests {
             for client in [alice, bob, away] { try await client.sync() }
             try await away.call("sync.close")
             let send: JSONObject = [
-                "conversation_id": .string(Room.alps), "content": "for a day", "client_id": .string(UUID().uuidString.lowercased()),
+                "conversation_id": .string(Room.alps), "content": "for a day",
+                "client_id": .string(UUID().uuidString.lowercased()),
             ]
             let sent = try await alice.call("messages.send", send)
             let seq = try #require(sent["seq"]?.integerValue)

@@ -1,4 +1,4 @@
-import { applyMessages } from './apply-messages.js'
+import { applyMessages, dropExpired } from './apply-messages.js'
 import { applyPieces, applyReactions } from './apply-reactions.js'
 import { messageRange } from './storage.js'
 
@@ -10,7 +10,7 @@ import { messageRange } from './storage.js'
 /**
  * The version of the stored records. An older client that synced with a newer server has dropped members which it did
  * not know, so records of an older version are fetched again by a reset. Version 2 has reactions, 3 the kind of a
- * conversation's last message, and 4 the blocked users.
+ * conversation's last message, and 4 the blocked users and no expired messages.
  */
 export const recordVersion = 4
 
@@ -46,6 +46,7 @@ export async function applyChanges(draft, changes, { userID, isResponse = false 
   }
   for (const conversation of changes.conversations ?? []) {
     hasLostMembers = applyConversation(draft, conversation) || hasLostMembers
+    await dropExpired(draft, conversation.id)
   }
   await applyMessages(draft, changes.messages ?? [], { userID, isResponse })
   await applyPieces(draft, changes.pieces ?? [])

@@ -37,6 +37,7 @@ export async function applyOlderMessages(draft, conversationID, beforeSeq, { mes
   // The range may have moved while the page was on its way.
   if (held?.first_seq !== beforeSeq) return
   for (const message of messages) {
+    if (message.seq < oldestOf(held)) continue
     draft.put('message', messageKey(conversationID, message.seq), withoutKnownSender(draft, message))
   }
   draft.put('conversation', conversationID, { ...held, first_seq: messages[0]?.seq ?? 1 })
@@ -73,7 +74,9 @@ async function applyGroup(draft, held, group, { userID, isResponse }) {
   const accepted = []
   for (const message of sorted) {
     const { seq } = message
-    if (seq < first_seq - 1) continue
+    // The answer to a send that was repeated.
+    if (seq < oldestOf(held)) removeSend(draft, message.client_id)
+    if (seq < Math.max(first_seq - 1, oldestOf(held))) continue
     if (seq === first_seq - 1) first_seq = seq
     // The same version is the same message, and is not written again.
     const former = stored.get(seq)
@@ -139,17 +142,57 @@ function withoutKnownSender(draft, message, userID) {
  * @param {Message[]} quoted
  * @param {{ id: string, first_seq: number, held_seq: number }} held The conversation and its stored messages.
  */
-async function updatePreviews(draft, quoted, { id, first_seq, held_seq }) {
+async function updatePreviews(draft, quoted, held) {
   if (!quoted.length) return
   const bySeq = new Map(quoted.map((message) => [message.seq, message]))
   // A reply has a greater number than the message that it quotes.
-  const first = Math.max(first_seq, Math.min(...bySeq.keys()) + 1)
-  const seqs = Array.from({ length: Math.max(0, held_seq - first + 1) }, (_, index) => first + index)
+  const first = Math.min(...bySeq.keys()) + 1
+  await replacePreviews(draft, first, held, (preview) => newestPreview(preview, bySeq.get(preview.seq)))
+}
+
+/**
+ * Replaces what the stored messages from a number on quote.
+ *
+ * @param {DraftWrites} draft
+ * @param {number} first
+ * @param {{ id: string, first_seq: number, held_seq: number }} held The conversation and its stored messages.
+ * @param {(preview: NonNullable<Message['reply_to']>) => Message['reply_to']} change
+ */
+async function replacePreviews(draft, first, { id, first_seq, held_seq }, change) {
+  const low = Math.max(first_seq, first)
+  const seqs = Array.from({ length: Math.max(0, held_seq - low + 1) }, (_, index) => low + index)
   for (const message of (await storedMessages(draft, id, seqs, { first_seq, held_seq })).values()) {
     if (!message.reply_to) continue
-    const reply_to = newestPreview(message.reply_to, bySeq.get(message.reply_to.seq))
+    const reply_to = change(message.reply_to)
     if (reply_to !== message.reply_to) draft.put('message', messageKey(id, message.seq), { ...message, reply_to })
   }
+}
+
+/**
+ * The number of the oldest message that has not expired.
+ *
+ * @param {ConversationRecord} held
+ */
+function oldestOf({ value }) { return value.first_seq ?? 1 }
+
+/**
+ * Deletes the expired messages of a conversation, and what others quote of them.
+ *
+ * @param {DraftWrites} draft
+ * @param {string} id
+ */
+export async function dropExpired(draft, id) {
+  const held = currentConversation(draft, id)
+  const oldest = held ? oldestOf(held) : 1
+  if (!held || oldest === (held.oldest_seq ?? 1)) return
+  const rest = {
+    ...held, oldest_seq: oldest, first_seq: Math.max(held.first_seq, oldest),
+    held_seq: Math.max(held.held_seq, oldest - 1),
+  }
+  draft.deleteMessages(messageRange(id, 1, oldest))
+  draft.put('conversation', id, rest)
+  await replacePreviews(draft, 1, { ...rest, id }, (preview) => (preview.seq < oldest
+    ? { seq: preview.seq, sender_id: null, kind: null, content: null, version: 0 } : preview))
 }
 
 /**
@@ -175,7 +218,7 @@ export function withLast(conversation, message) {
  * Removes a message from the outbox: the server has it.
  *
  * @param {DraftWrites} draft
- * @param {string} clientID
+ * @param {string | null} clientID
  */
 function removeSend(draft, clientID) {
   for (const [key, { params }] of draft.entries('change')) {

@@ -183,7 +183,8 @@ export class Chat {
       conversation,
       messages: conversation || changes.length
         ? views.update(messages, changes, readMark, delivered) : emptySnapshot.messages,
-      hasOlder: conversation !== null && conversation.last_seq > 0 && this.#from !== Infinity && this.#from > 1,
+      hasOlder: conversation !== null && this.#from !== Infinity && this.#from > (conversation.first_seq ?? 1)
+        && conversation.last_seq > 0,
       typing: conversation ? (user.typists.snapshot[this.id] ?? []).flatMap((id) => {
         return others.some((member) => member.user_id === id) ? user.views.profile(id) ?? [] : []
       }) : emptySnapshot.typing,

@@ -10,7 +10,9 @@
  * @typedef {Conversation & {
  *   last_message_event?: Message['event'], last_message_kind?: Message['kind']
  * }} StoredConversation
- * @typedef {{ generation: number, first_seq: number, held_seq: number, value: StoredConversation }} ConversationRecord
+ * @typedef {{
+ *   generation: number, first_seq: number, held_seq: number, oldest_seq?: number, value: StoredConversation
+ * }} ConversationRecord
  */
 /**
  * The methods that the outbox calls.
