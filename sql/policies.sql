@@ -446,7 +446,7 @@ grant execute on function
     api.update_me(jsonb, bigint), api.update_physical(jsonb, bigint),
     api.create_report(uuid, bigint, uuid, text, text), api.reports(text, integer, text), api.report(uuid),
     api.assign_report(uuid), api.resolve_report(uuid, text, text), api.remove_message(uuid, bigint),
-    api.ban_user(uuid, text), api.unban_user(uuid)
+    api.ban_user(uuid, text), api.unban_user(uuid), api.export(text)
     to authenticated;
 grant execute on function api.avatars() to anon;
 grant execute on function
@@ -578,6 +578,7 @@ grant execute on function
     app.complete_attachment(jsonb), app.normalized_attachment(jsonb), app.normalized_file(jsonb),
     app.needs_attachment(text), app.may_be_empty(text), app.attachment_content(text, text, jsonb),
     app.may_send_kind(text), app.refuse_kind(), app.stored_form(text, text, jsonb),
+    app.export_page(text, text), app.export_own(uuid),
     app.scheduled_object(public.scheduled_messages), app.refuse_client_id(), app.attachments(jsonb),
     app.find_messages(text, uuid, uuid, timestamptz, uuid, integer, interval),
     app.sync_page(text, pg_snapshot, pg_snapshot, text, integer, integer),

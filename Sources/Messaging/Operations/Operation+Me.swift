@@ -4,11 +4,30 @@ import WireProtocol
 
 extension Operation {
     /// The methods `me.*` of the user's own data. Their results are the complete data.
-    static let me = [get, update, updatePhysical, changeUsername, setAvatar, save, delete]
+    static let me = [get, update, updatePhysical, changeUsername, setAvatar, save, delete, export]
 
     private static let get = Operation("me.get", .user, "Returns the user's own data.", result: .me) {
         session, _ throws(ProtocolError) in
         try await session.read(Statement("api.me", "select api.me()"), [])
+    }
+
+    private static let export = Operation(
+        "me.export", .user, "Returns a page of everything that the user may see, to keep as a file.",
+        [
+            Parameter(
+                "after", .string(.bytes(1...100)), .optional,
+                "The next of the page before. Without it, the export begins with the user's own data.")
+        ],
+        result: .object([
+            (
+                "objects",
+                .array(of: .anyObject).described("Objects, each with one member, which is named by its kind.")
+            ),
+            ("next", .string.nullable.described("The after of the next page, or null at the end.")),
+        ])
+    ) { session, params throws(ProtocolError) in
+        try await session.readPreferringStandby(
+            Statement("api.export", "select api.export($1)"), [params.string("after")])
     }
 
     private static let update = Operation(

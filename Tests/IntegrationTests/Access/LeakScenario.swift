@@ -126,6 +126,33 @@ struct LeakScenario {
 }
 
 extension LeakScenario {
+    /// Compares the export of each user with what it may see, which is the same while nobody writes.
+    ///
+    /// - Returns: The marks that an export lacks, or has beyond that.
+    mutating func checkExports() async throws -> [Leak] {
+        let now = try await Visibility.read(users + [stranger], on: connection)
+        known.formUnion(now.all)
+        var differences: [Leak] = []
+        for observer in observers.prefix(users.count + 1) {
+            guard let user = observer.user else { continue }
+            var exported: Set<String> = []
+            var position: JSON? = JSON.null
+            while let after = position, after != .null || exported.isEmpty {
+                let answer = try await observer.client.call(
+                    "me.export", after == .null ? [:] : ["after": after])
+                exported.formUnion(try Fingerprints.find(in: Array(answer.utf8)))
+                position = try result(of: answer)?["next"]
+            }
+            exported.formIntersection(known)
+            let visible = now.visible[user] ?? []
+            for mark in visible.symmetricDifference(exported).sorted() {
+                let what = visible.contains(mark) ? "the export lacks it" : "the export has it"
+                differences.append(Leak(step: "the last step", user: user, mark: mark, line: what))
+            }
+        }
+        return differences
+    }
+
     private mutating func check(
         _ line: [UInt8], of user: String?, _ now: Visibility, after step: String, _ isActor: Bool
     ) throws {
