@@ -1,5 +1,6 @@
 // The settings: appearance, notifications, and the account's address, password, sessions and deletion.
 
+import { openBlocked } from './blocks.js'
 import { confirm, openDialog } from './dialog.js'
 import { h } from './dom.js'
 import { sentence } from './errors.js'
@@ -34,6 +35,7 @@ export function openSettings(app) {
         button('Sign out', () => signOut(app, close, false)),
         !me.is_guest && button('Sign out other sessions…', () => signOutOthers(app)),
         !me.is_guest && button('Sign out everywhere…', () => signOut(app, close, true))),
+      section('Privacy', null, button('Blocked users…', () => openBlocked(app))),
       contactSection(app.client.hello?.contact),
       section('Delete account', 'Your profile and private data are erased. This cannot be undone.',
         h('button', { class: 'button danger-text', type: 'button', onclick: () => deleteAccount(app, close) },

@@ -1,6 +1,7 @@
 // The field at the end of a conversation, for a new message or the new text of one that the user has sent.
 
 import { captionOf } from './attachments.js'
+import { unblock } from './blocks.js'
 import { h } from './dom.js'
 import { sentence } from './errors.js'
 import { icon } from './icons.js'
@@ -31,6 +32,8 @@ export class Composer {
   #banner
   #bannerIcon = h('span', { class: 'banner-icon' })
   #bannerText = h('span', { class: 'banner-text' })
+  #blocked
+  #blockedText = h('span')
   #button
   #later
   #attach
@@ -92,13 +95,19 @@ export class Composer {
     })
     this.#line = h('div', { class: 'composer-line' },
       this.#attach, this.#input, this.#count, this.#later, this.#microphone, this.#button)
+    this.#blocked = h('p', { class: 'composer-blocked' }, this.#blockedText, h('button', {
+      class: 'link-button', type: 'button', onclick: async () => {
+        await unblock(app, app.directory.other(this.#conversation))
+        this.focus()
+      },
+    }, 'Unblock'), ' to write.')
     this.element = h('form', {
       class: 'composer', noValidate: true,
       onsubmit: (event) => {
         event.preventDefault()
         this.#submit()
       },
-    }, this.#mentions.element, this.#banner, this.#problem, this.#line, this.#voice.element, chooser)
+    }, this.#mentions.element, this.#blocked, this.#banner, this.#problem, this.#line, this.#voice.element, chooser)
   }
 
   focus() { this.#input.focus() }
@@ -173,6 +182,7 @@ export class Composer {
   show(conversation) {
     this.#attach.hidden = !this.#app.pictures.isOffered
     this.#showMicrophone()
+    this.#showBlock(conversation)
     if (this.#conversation?.id === conversation.id) {
       this.#conversation = conversation
       return
@@ -185,8 +195,16 @@ export class Composer {
     this.#write(conversation.draft)
   }
 
+  /// In place of the field is why the user cannot write to a user whom it blocks.
+  #showBlock(conversation) {
+    const text = `You have blocked ${this.#app.directory.title(conversation)}. `
+    if (this.#blockedText.textContent !== text) this.#blockedText.textContent = text
+    this.element.classList.toggle('blocked', conversation.is_blocked)
+  }
+
   /// Makes the next message an answer to a message.
   reply(message) {
+    if (this.#conversation.is_blocked) return
     if (this.#editing) this.#write(this.#conversation.draft)
     this.#editing = null
     this.#replyTo = message

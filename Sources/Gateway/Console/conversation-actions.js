@@ -1,5 +1,6 @@
 // What the user can do with a conversation in its list: the entries of its menu.
 
+import { blockAction } from './blocks.js'
 import { h } from './dom.js'
 import { sentence } from './errors.js'
 import { icon } from './icons.js'
@@ -12,6 +13,7 @@ export function conversationActions(app, conversation) {
     conversation
   const set = (settings) => app.client.setConversation(id, settings).catch((error) => toast(sentence(error), 'bad'))
   const isUnread = unread > 0 || isMarked
+  const other = app.directory.other(conversation)
   return [
     isUnread ? {
       name: 'check', label: 'Mark as read',
@@ -26,6 +28,7 @@ export function conversationActions(app, conversation) {
     },
     { name: 'pin', label: isPinned ? 'Unpin' : 'Pin to the top', run: () => set({ is_pinned: !isPinned }) },
     { name: 'archive', label: isArchived ? 'Unarchive' : 'Archive', run: () => set({ is_archived: !isArchived }) },
+    ...other && !app.directory.person(other)?.is_deleted ? [blockAction(app, other)] : [],
   ]
 }
 

@@ -2,6 +2,7 @@
 // people and messages.
 
 import { conversationChip, presentChip, presentSignature } from './avatar.js'
+import { blockedText } from './blocks.js'
 import { conversationActions } from './conversation-actions.js'
 import { arrowKeys, h, keyed } from './dom.js'
 import { sentence } from './errors.js'
@@ -218,6 +219,7 @@ export class ListView {
     const { directory } = this.#app
     if (refused) return `Not sent. You: ${quotedText(refused)}`
     if (!conversation.last_message_time) return 'No messages yet'
+    if (conversation.is_last_message_blocked) return blockedText
     const { last_message_sender_id: sender, last_message_content: content, last_message_event: event } = conversation
     if (event) return eventText(directory, { event, sender_id: sender, content })
     const { last_message_kind: kind = 'image' } = conversation

@@ -18,14 +18,15 @@ export function messageActions(app, message, handlers) {
   const isMine = message.sender_id === directory.userID
   const conversation = client.conversation(message.conversation_id)
   const isThere = !message.deleted_at && message.kind !== 'system'
+  const mayWrite = isThere && !conversation.is_blocked
   const hasPicture = isThere && onlyPicture(message)?.media_id && pictures.isOffered
-  const mayEdit = isMine && isThere && ['text', 'image', 'video', 'audio', 'file'].includes(message.kind)
+  const mayEdit = isMine && mayWrite && ['text', 'image', 'video', 'audio', 'file'].includes(message.kind)
   const edit = message.kind === 'text' ? 'Edit' : captionOf(message) ? 'Edit caption' : 'Add a caption'
   const replies = repliesTo(client.chat(conversation.id), message).length
   const isPinned = conversation.pinned_seqs.includes(message.seq)
   return [
-    isThere && { name: 'reply', label: 'Reply', run: () => handlers.reply(message) },
-    isThere && { name: 'smile', label: 'React', run: () => handlers.react(message) },
+    mayWrite && { name: 'reply', label: 'Reply', run: () => handlers.reply(message) },
+    mayWrite && { name: 'smile', label: 'React', run: () => handlers.react(message) },
     message.reply_to && {
       name: 'up', label: 'Go to the quoted message', run: () => handlers.show(message.reply_to.seq),
     },
@@ -38,7 +39,7 @@ export function messageActions(app, message, handlers) {
     ...(isThere && pictures.isOffered ? fileActions(message, handlers.openFile) : []),
     mayEdit && { name: 'edit', label: edit, run: () => handlers.edit(message) },
     ...(isThere ? textActions(captionOf(message)) : []),
-    isThere && mayPin(directory, conversation) && {
+    mayWrite && mayPin(directory, conversation) && {
       name: 'pin', label: isPinned ? 'Unpin' : 'Pin',
       run: () => client.chat(conversation.id).pin(message, !isPinned).catch((error) => toast(sentence(error), 'bad')),
     },

@@ -2,6 +2,7 @@
 
 import { attachmentViews, captionOf, onlyPicture, sendingFiles } from './attachments.js'
 import { chipSignature, conversationChip, personChip } from './avatar.js'
+import { blockedText } from './blocks.js'
 import { h } from './dom.js'
 import { sentence } from './errors.js'
 import { eventText } from './group-event.js'
@@ -15,7 +16,8 @@ import { quotedName, replyQuote } from './reply-quote.js'
 import { clock, full } from './time.js'
 
 /// Describes a row for `keyed`. `handlers` are `openPerson`, which is called with a user's id, `show` with the number
-/// of a message, and `reply` and `react` with a message.
+/// of a message, and `reply`, `react` and `reveal` with a message. `isRevealed` returns true for a message of a blocked
+/// user that is shown on demand.
 ///
 /// Nothing in a row is a tab stop: the list is one, and the menu of a message has all that can be done with it.
 export function describeRow(app, row, handlers) {
@@ -49,7 +51,9 @@ function describeBeginning({ directory }, { conversation, key }) {
 function describeMessage(app, row, handlers) {
   const { directory } = app
   if (row.message.kind === 'system') return describeEvent(directory, row)
+  if (isHidden(row.message, handlers)) return describeHidden(row, handlers)
   const { message, isMine, isFirst, isLast, isNamed, isPinned } = row
+  const isClosed = app.client.conversation(message.conversation_id)?.is_blocked
   const sender = message.sender_id
   const name = isMine ? 'You' : directory.name(sender)
   const delivery = !isMine ? '' : message.is_read ? 'read' : message.is_delivered ? 'delivered' : 'sent'
@@ -60,7 +64,7 @@ function describeMessage(app, row, handlers) {
       // A text that grows has the same version.
       message.version, message.is_streaming && message.content,
       isFirst, isLast, delivery, name, app.pictures.isOffered, isPinned,
-      detailsSignature(app, message),
+      isClosed, detailsSignature(app, message),
       !isMine && isLast && chipSignature(directory, sender),
     ].join('|'),
     plain: () => h('li', { class: classes(row), ...props },
@@ -82,9 +86,29 @@ function describeMessage(app, row, handlers) {
           message.edited_at && !message.deleted_at && h('span', { title: full(message.edited_at) }, 'edited'),
           h('time', { dateTime: message.created_at, title: full(message.created_at) }, clock(message.created_at)),
           isMine && !message.deleted_at && tick(delivery))),
-      !message.deleted_at && tools(message, handlers),
+      !message.deleted_at && !isClosed && tools(message, handlers),
       hasReactions(message) && reactionChips(app, message))
     },
+  }
+}
+
+function isHidden(message, { isRevealed }) {
+  return message.is_blocked && !message.deleted_at && !isRevealed(message)
+}
+
+/// The place of a message of a blocked user.
+function describeHidden(row, { reveal }) {
+  const { key, message, isFirst, isLast } = row
+  return {
+    key,
+    signature: `blocked ${isFirst} ${isLast}`,
+    build: () => h('li', {
+      class: classes(row, 'deleted'), tabIndex: -1, 'data-seq': message.seq, 'data-key': key,
+    },
+    h('span', { class: 'chip-space' }),
+    h('div', { class: 'bubble' }, h('span', { class: 'tombstone' }, `${blockedText}. `), h('button', {
+      class: 'link-button', type: 'button', tabIndex: -1, onclick: () => reveal(message),
+    }, 'Show'))),
   }
 }
 
@@ -99,7 +123,8 @@ function tools(message, { reply, react }) {
 /// What a message shows beside its own version.
 function detailsSignature({ directory }, { reactions, reply_to: quoted, mentions }) {
   return JSON.stringify([
-    reactions, quoted && [quoted.version, quotedName(directory, quoted)], mentions.map((id) => mention(directory, id)),
+    reactions, quoted && [quoted.version, quotedName(directory, quoted), quoted.is_blocked],
+    mentions.map((id) => mention(directory, id)),
   ])
 }
 
@@ -146,8 +171,17 @@ function describePending(app, row, { show }) {
 /// The title and the actions of the menu of a row.
 export function describeMenu(app, row, handlers) {
   const { kind, message } = row
-  const actions = kind === 'pending' ? pendingActions(app, message) : messageActions(app, message, handlers)
-  return { title: full(message.created_at), actions }
+  const title = full(message.created_at)
+  if (kind === 'pending') return { title, actions: pendingActions(app, message) }
+  const actions = messageActions(app, message, handlers)
+  if (!isHidden(message, handlers)) return { title, actions }
+  return {
+    title,
+    actions: [
+      { name: 'eye', label: 'Show', run: () => handlers.reveal(message) },
+      ...actions.filter(({ name }) => ['info', 'flag', 'trash'].includes(name)),
+    ],
+  }
 }
 
 /// A picture fills its bubble, with the time on it or with a caption below it.

@@ -1,6 +1,7 @@
 // A person's public profile.
 
 import { customAvatar, presentChip, presentSignature } from './avatar.js'
+import { block, unblock } from './blocks.js'
 import { openDialog } from './dialog.js'
 import { h } from './dom.js'
 import { sentence } from './errors.js'
@@ -12,13 +13,17 @@ import { date, lastSeen } from './time.js'
 export async function personDetails(app, userID) {
   const { client, directory } = app
   const content = h('div', { class: 'person' })
+  const actions = h('div', { class: 'form-actions' })
   let drawn = ''
 
   const draw = () => {
     const person = directory.person(userID)
     const seen = directory.lastSeen(userID)
     const presence = directory.isOnline(userID) ? 'Online' : seen ? `Last seen ${lastSeen(seen)}` : ''
-    const signature = `${presentSignature(directory, userID)}${person?.version}${person?.created_at}${presence}`
+    const isBlocked = client.blocked.includes(userID)
+    const signature = [
+      presentSignature(directory, userID), person?.version, person?.created_at, presence, isBlocked,
+    ].join()
     if (signature === drawn) return
     drawn = signature
     const facts = person?.is_deleted ? [] : [
@@ -41,27 +46,27 @@ export async function personDetails(app, userID) {
       facts.length ? h('dl', { class: 'facts' }, facts.map(([name, value]) => {
         return [h('dt', {}, name), h('dd', {}, value)]
       })) : '')
+    if (userID === directory.userID || person?.is_deleted) return actions.replaceChildren()
+    const focused = actions.contains(document.activeElement) && document.activeElement.dataset.focus
+    actions.replaceChildren(
+      button('report', 'Report…', () => openReport(app, userID)),
+      button('block', isBlocked ? 'Unblock' : 'Block…', () => (isBlocked ? unblock : block)(app, userID)),
+      ...isBlocked ? [] : [button('write', 'Write a message', write, 'button primary')])
+    if (focused) actions.querySelector(`[data-focus=${focused}]`)?.focus()
+  }
+  const write = async () => {
+    try {
+      await app.openWith(userID)
+      dialog.close()
+    } catch (error) {
+      toast(sentence(error, null, 'A new conversation needs a connection.'), 'bad')
+    }
   }
   draw()
   const unwatch = directory.watch(draw)
 
-  openDialog({
-    title: 'Profile',
-    kind: 'small',
-    onClose: unwatch,
-    build: (close) => [content, userID !== directory.userID && !directory.person(userID)?.is_deleted
-      && h('div', { class: 'form-actions' }, h('button', {
-        class: 'button', type: 'button', onclick: () => openReport(app, userID),
-      }, 'Report…'), h('button', {
-        class: 'button primary', type: 'button', onclick: async () => {
-          try {
-            await app.openWith(userID)
-            close()
-          } catch (error) {
-            toast(sentence(error, null, 'A new conversation needs a connection.'), 'bad')
-          }
-        },
-      }, 'Write a message'))],
+  const dialog = openDialog({
+    title: 'Profile', kind: 'small', onClose: unwatch, build: () => [content, actions],
   })
 
   // A sender that came with a message has a part of its profile alone.
@@ -72,6 +77,10 @@ export async function personDetails(app, userID) {
       // What is known is shown.
     }
   }
+}
+
+function button(focus, label, onclick, kind = 'button') {
+  return h('button', { class: kind, type: 'button', 'data-focus': focus, onclick }, label)
 }
 
 /// The address itself where the browser does not understand it.

@@ -70,7 +70,7 @@ export class PinnedBar {
       const params = { conversation_id: chat.id, after_seq: seq - 1, limit: 1 }
       const { messages: [message] } = await this.#app.client.call('messages.list', params)
       if (this.#chat !== chat) return
-      this.#fetched.set(seq, message)
+      this.#fetched.set(seq, message && { ...message, is_blocked: this.#app.client.isBlocked(message) })
       this.#app.schedule()
     } catch {
       // It is asked for again when the bar is drawn.

@@ -1,5 +1,6 @@
 // The message that another one answers, quoted in it and above the field.
 
+import { blockedText } from './blocks.js'
 import { h } from './dom.js'
 
 /// What stands for a message without text. A text without any has begun to stream.
@@ -11,7 +12,8 @@ export function quotedName(directory, { sender_id: sender }) {
 }
 
 /// Returns the text of a quoted message in one line.
-export function quotedText({ kind, content, version }) {
+export function quotedText({ kind, content, version, is_blocked: isBlocked }) {
+  if (isBlocked) return blockedText
   if (version === 0) return 'This message is not loaded.'
   return content === null ? 'This message was deleted.'
     : content || (kinds[kind] ?? 'A message without text')

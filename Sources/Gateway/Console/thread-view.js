@@ -59,6 +59,8 @@ export class ThreadView {
   /// True if older messages have to come from the server, and there was no connection.
   #needsConnection = false
   #isAtEnd = true
+  /// The ids of the messages of blocked users that are shown on demand.
+  #revealed = new Set()
   /// The conversation that the page was loaded with, which does not take the focus.
   #loadedID
   #height = 0
@@ -84,6 +86,11 @@ export class ThreadView {
       react: (message) => this.#react(message),
       edit: (message) => this.#composer.edit(message),
       remove: (message) => this.#remove(message),
+      isRevealed: ({ id }) => this.#revealed.has(id),
+      reveal: ({ id }) => {
+        this.#revealed.add(id)
+        this.render()
+      },
     }
     this.#menu = new RowMenu(this.#list, {
       rows: '.message', anchor: '.bubble', name: 'message-menu', describe: (element) => this.#describeMenu(element),
@@ -103,7 +110,7 @@ export class ThreadView {
       this.#menu.element, this.#picker.element,
       h('div', { class: 'drop-hint', 'aria-hidden': 'true' }, icon('picture'), 'Drop to send'))
     dropZone(this.#body, {
-      isOpen: () => app.pictures.isOffered && this.#conversation !== null,
+      isOpen: () => app.pictures.isOffered && this.#conversation?.is_blocked === false,
       take: (files) => this.#composer.attach(files),
     })
     this.#enter = arrowKeys(this.#list, '.message', (elements) => elements.at(-1))
@@ -137,6 +144,7 @@ export class ThreadView {
       this.#seen = conversation.last_read_seq
       this.#isAtEnd = true
       this.#menu.close()
+      this.#revealed.clear()
       this.#list.replaceChildren()
       keyed(this.#list, [], () => {})
     }
@@ -273,7 +281,7 @@ export class ThreadView {
     if (!element.matches('.message') || event.ctrlKey || event.metaKey || event.altKey) return
     if (event.key === ' ') return this.#take(event, () => this.#menu.open(element))
     const names = {
-      Enter: ['picture', 'play', 'down'], e: ['edit'], r: ['reply'], '+': ['smile'], Delete: ['trash'],
+      Enter: ['picture', 'play', 'down', 'eye'], e: ['edit'], r: ['reply'], '+': ['smile'], Delete: ['trash'],
     }[event.key]
     const action = names && this.#describeMenu(element).actions.find((each) => names.includes(each.name))
     if (action) this.#take(event, action.run)
