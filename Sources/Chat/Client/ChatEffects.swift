@@ -34,8 +34,8 @@ struct ChatEffects {
             case .discard(let changes): for change in changes { try await client.discardChange(change) }
             case .file(.send(let path, let text, let id, let details)):
                 try await send(OutgoingAttachment(contentsOf: try Self.file(path)), text, in: id, details)
-            case .search, .openDirect, .loadOlder, .loadReplies, .group, .schedule, .report, .file, .fetchCatalogue,
-                .account, .quit:
+            case .search, .openDirect, .loadOlder, .loadReplies, .group, .schedule, .report, .block, .file,
+                .fetchCatalogue, .account, .quit:
                 return false
             }
         } catch {
@@ -61,6 +61,7 @@ struct ChatEffects {
             case .group(let action): try await perform(action)
             case .schedule(let action): try await perform(action)
             case .report(let action): try await perform(action)
+            case .block(let action): try await perform(action)
             case .file(let action): try await perform(action)
             case .fetchCatalogue:
                 // If it fails, avatars only have other colours.
@@ -157,6 +158,38 @@ struct ChatEffects {
             for id in try await ids(of: [who]) { try await client.report(userID: id, reason: reason, comment: comment) }
         }
         report(.done("Reported. The moderators will look at it, and nobody else is told."))
+    }
+
+    private func perform(_ action: BlockAction) async throws {
+        switch action {
+        case .block(let who):
+            for id in try await ids(of: [who]) { try await client.block(id) }
+            report(.done("Neither of you can write to the other now. /unblock ends it, /blocked lists whom you block."))
+        case .unblock(.known(let id)):
+            guard client.blockedUserIDs.contains(id) else { return report(.done("You do not block them.")) }
+            try await client.unblock(id)
+            report(.done("They are no longer blocked."))
+        case .unblock(.named(let name)):
+            // A search does not find blocked users.
+            let called = try await blockedUsers().filter { $0.isCalled(name) }
+            guard called.count == 1 else {
+                throw PostlineError(.notFound, "You block nobody called “\(name)”. /blocked lists whom you block.")
+            }
+            try await perform(.unblock(.known(id: called[0].id)))
+        case .list: report(.blocked(try await blockedUsers()))
+        }
+    }
+
+    /// Returns the blocked users, also those who share no conversation with the user.
+    private func blockedUsers() async throws -> [User] {
+        let ids = client.blockedUserIDs
+        var users = Dictionary(client.conversations.flatMap(\.users).map { ($0.id, $0) }) { $1 }
+        var unknown = ids.filter { users[$0] == nil }[...]
+        while !unknown.isEmpty {
+            for user in try await client.profiles(withIDs: Array(unknown.prefix(100))) { users[user.id] = user }
+            unknown = unknown.dropFirst(100)
+        }
+        return ids.compactMap { users[$0] }
     }
 
     private func perform(_ action: FileAction) async throws {

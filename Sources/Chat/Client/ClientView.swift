@@ -48,7 +48,7 @@ final class ClientView {
                 chats: chats.filter { $0.value.loadingState == .idle }
                     .mapValues { .init(messages: $0.messages, hasOlder: $0.hasOlder) },
                 refused: client.refusedChanges, waiting: client.pendingChangeCount, typing: client.typingUserIDs,
-                fault: fault?.message)
+                blocked: client.blockedUserIDs, fault: fault?.message)
         } onChange: { [sink, isStale] in
             // The state is about to change. The whole change completes in this turn of the main actor; the event is
             // handled in a later one.

@@ -54,6 +54,11 @@ struct LineFormat: Sendable {
         case .scheduled(let messages):
             guard !messages.isEmpty else { return said("* no message is scheduled here") }
             return messages.enumerated().flatMap { said("  \($0.offset + 1)  \($0.element.row)") }
+        case .blocked(let users):
+            guard !users.isEmpty else { return said("* you block nobody") }
+            return users.flatMap {
+                said("  ", model.chip(of: $0), "\($0.shownName)  /unblock \($0.username ?? $0.shownName)")
+            }
         case .edit(let message): return said("! Usage: /edit \(PlainText.line(message.content ?? "TEXT"))")
         case .me:
             return (shown.me?.fields ?? []).flatMap { field in

@@ -15,6 +15,8 @@ enum ChatEvent: Sendable, Equatable {
     case replies(Message, [Message])
     /// The messages that wait for their time in the open conversation.
     case scheduled([ScheduledMessage])
+    /// The users whom the user blocks.
+    case blocked([User])
     /// A request succeeded, with a sentence to show.
     case done(String)
     /// The user has signed out.
@@ -61,6 +63,7 @@ enum ChatEffect: Sendable, Equatable {
     case group(GroupAction)
     case schedule(ScheduleAction)
     case report(ReportAction)
+    case block(BlockAction)
     case file(FileAction)
     case fetchCatalogue
     case account(AccountAction)
@@ -86,6 +89,7 @@ enum ChatNotice: Sendable, Equatable {
     /// Messages with their numbers.
     case numbered([Message])
     case scheduled([ScheduledMessage])
+    case blocked([User])
     /// A message to edit.
     case edit(Message)
     /// The user is a guest, with the consequences.

@@ -3,6 +3,7 @@ import Postline
 /// Executes typed lines.
 extension ChatModel {
     mutating func perform(_ command: TypedLine) -> [ChatOutput] {
+        if command.writesMessage, let blockedReason { return [.notice(.failed(blockedReason))] }
         switch command {
         case .text(let text): return send(text)
         case .help: return [.notice(.help)]
@@ -51,6 +52,9 @@ extension ChatModel {
         case .report(let seq, let reason, let comment): return report(seq, reason, comment)
         case .reportUser(let name, let reason, let comment):
             return reported(reason) { .user(who(name), $0, comment: comment) }
+        case .block(let name): return block(name) { .block($0) }
+        case .unblock(let name): return block(name) { .unblock($0) }
+        case .blocked: return [.effect(.block(.list))]
         case .archive(let isArchived):
             guard let openID else { return [.notice(.failed(Self.noneIsOpen))] }
             return [.effect(.archive(conversationID: openID, isArchived: isArchived))]

@@ -77,6 +77,8 @@ struct ChatModel: Sendable {
             return Self.thread(of: message, replies)
         case .scheduled(let messages):
             return [.notice(.scheduled(messages))]
+        case .blocked(let users):
+            return [.notice(.blocked(users))]
         case .done(let sentence):
             return [.notice(.info(sentence))]
         case .signedOut(let sentence):

@@ -17,6 +17,8 @@ struct ClientSnapshot: Sendable, Equatable {
     let waiting: Int
     /// The users who are typing, by conversation.
     let typing: [Conversation.ID: [User.ID]]
+    /// The users whom the user blocks.
+    let blocked: [User.ID]
     /// The reason why the store or the server's responses cannot be used, or nil.
     let fault: String?
     /// All known users, by id.
@@ -33,7 +35,7 @@ struct ClientSnapshot: Sendable, Equatable {
         state: ConnectionState, isSigningIn: Bool = false, me: Me? = nil, conversations: [Conversation] = [],
         chats: [Conversation.ID: Messages] = [:],
         refused: [RefusedChange] = [], waiting: Int = 0, typing: [Conversation.ID: [User.ID]] = [:],
-        fault: String? = nil
+        blocked: [User.ID] = [], fault: String? = nil
     ) {
         self.state = state
         self.isSigningIn = isSigningIn
@@ -45,6 +47,7 @@ struct ClientSnapshot: Sendable, Equatable {
         self.refused = refused
         self.waiting = waiting
         self.typing = typing
+        self.blocked = blocked
         self.fault = fault
         var users: [User.ID: User] = [:]
         for chat in chats.values {
@@ -81,7 +84,9 @@ struct ClientSnapshot: Sendable, Equatable {
     func text(of quote: Message.Quote) -> String {
         guard let sender = quote.senderID else { return "#\(quote.seq)" }
         let file = quote.kind.flatMap(\.described).map { "[\($0)]" } ?? ""
-        let content = quote.content.map { $0.isEmpty ? file : $0 } ?? "(deleted)"
+        let content =
+            quote.content.map { quote.isBlocked ? Message.blockedContent : $0.isEmpty ? file : $0 }
+            ?? "(deleted)"
         return "\(sender == myID ? "you" : name(of: sender)): \(content)"
     }
 
@@ -114,9 +119,13 @@ extension User {
 }
 
 extension Message {
+    /// The text in place of a message of a blocked user.
+    static let blockedContent = "(a message from a blocked user)"
+
     /// The text to show.
     var shownContent: String {
         guard let caption else { return "(deleted)" }
+        if isBlocked { return Self.blockedContent }
         if let event { return event.shown ?? caption }
         let files = attachments.map { $0.mediaID == nil && !$0.url.isEmpty ? $0.url : $0.described }
         return ((caption.isEmpty ? [] : [caption]) + files).joined(separator: "\n")
@@ -193,6 +202,7 @@ extension Conversation {
     /// The preview of the last message. One with only a picture has no text.
     var shownLastContent: String {
         guard let content = lastMessageContent else { return "(deleted)" }
+        if isLastMessageBlocked { return Message.blockedContent }
         return content.isEmpty ? "[a picture]" : content
     }
 }

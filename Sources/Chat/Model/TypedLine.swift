@@ -48,6 +48,11 @@ enum TypedLine: Sendable, Equatable {
     /// Reports a message; a nil number means the last message of another user.
     case report(seq: Int?, String, comment: String?)
     case reportUser(String, String, comment: String?)
+    /// Nil means the other user of the open direct conversation.
+    case block(String?)
+    case unblock(String?)
+    /// Lists the blocked users.
+    case blocked
     case archive(Bool)
     case group(title: String, with: [String])
     case add([String])
@@ -67,6 +72,14 @@ enum TypedLine: Sendable, Equatable {
     /// A command without its required argument.
     case incomplete(usage: String)
     case unknown(String)
+
+    /// True if the line writes to the open conversation.
+    var writesMessage: Bool {
+        switch self {
+        case .text, .image, .file, .reply, .later: true
+        default: false
+        }
+    }
 
     /// Parses a line. Nil if it is empty.
     init?(_ line: String) {
@@ -148,6 +161,9 @@ enum TypedLine: Sendable, Equatable {
                 ? .pin(seq: seq, isPinned: name == "pin") : .incomplete(usage: "/\(name), or /\(name) #NUMBER")
         case "pins": return .pins
         case "report": return report(argument)
+        case "block": return .block(argument.isEmpty ? nil : argument)
+        case "unblock": return .unblock(argument.isEmpty ? nil : argument)
+        case "blocked": return .blocked
         case "image", "picture":
             return argument.isEmpty ? .incomplete(usage: "/image FILE") : .image(path: argument)
         case "file":

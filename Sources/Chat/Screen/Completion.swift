@@ -80,6 +80,9 @@ struct Completion: Sendable, Equatable {
             let others = names(argument, chat.completableUsers, chat).filter { !open.contains($0) }
             return (String(argument), open + others)
         case "/search", "/s": return (String(argument), names(argument, chat.completableUsers, chat))
+        case "/block", "/unblock":
+            let users = chat.completableUsers.filter { chat.shown.blocked.contains($0.id) == (command == "/unblock") }
+            return (String(argument), names(argument, users, chat))
         case "/remove": return (String(argument), names(argument, members, chat))
         case "/role":
             if let name = names("", members, chat).first(where: { argument.hasPrefix($0 + " ") }) {

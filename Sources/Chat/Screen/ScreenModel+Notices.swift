@@ -30,6 +30,9 @@ extension ScreenModel {
         case .scheduled(let messages):
             guard !messages.isEmpty else { return say("No message is scheduled here.", .dim) }
             panel = Panel(Array(messages.enumerated())) { StyledLine("  \($0.offset + 1)  \($0.element.row)") }
+        case .blocked(let users):
+            guard !users.isEmpty else { return say("You block nobody.", .dim) }
+            panel = Panel(users) { row(of: $0, with: "/unblock") }
         case .edit(let message):
             edit(message)
         case .help:
@@ -39,14 +42,7 @@ extension ScreenModel {
                 say("Nobody is called “\(query)”, and no message has these words.", .color(.yellow))
                 return
             }
-            let people = users.map { person in
-                var line = StyledLine("  ")
-                line.append(chat.chip(of: person))
-                line.append("  ")
-                line.append(TextWidth.fit(person.shownName, to: 28), .bold)
-                line.append("/open \(person.username ?? person.shownName)", .dim)
-                return line
-            }
+            let people = users.map { row(of: $0, with: "/open") }
             panel = Panel(people + messages.map { StyledLine("  \(chat.shown.row(ofFound: $0))") }) { $0 }
         case .members:
             let shown = chat.shown
@@ -108,6 +104,16 @@ extension ScreenModel {
         case .link(.connecting), .news, .older:
             break
         }
+    }
+
+    /// Returns the row of a user with a command for it.
+    private func row(of user: User, with command: String) -> StyledLine {
+        var line = StyledLine("  ")
+        line.append(chat.chip(of: user))
+        line.append("  ")
+        line.append(TextWidth.fit(user.shownName, to: 28), .bold)
+        line.append("\(command) \(user.username ?? user.shownName)", .dim)
+        return line
     }
 
     private mutating func showNumbered(_ messages: [Message]) {

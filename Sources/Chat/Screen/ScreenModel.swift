@@ -128,6 +128,10 @@ struct ScreenModel: Sendable {
                 say("A message has at most 8,000 characters; this one has more.", .color(.red))
                 return []
             }
+            if command.writesMessage, let reason = chat.blockedReason {
+                say(reason, .color(.red))
+                return []
+            }
             let line = editor.take()
             guard case .text = command else { return perform(command) }
             guard chat.openID != nil else {

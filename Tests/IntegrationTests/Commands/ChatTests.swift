@@ -106,6 +106,39 @@ struct ChatTests {
         }
     }
 
+    @Test("blocks and unblocks a person, whose messages in groups are not shown meanwhile")
+    func blocks() async throws {
+        try await withNode { node in
+            try await withChats(node) { alice, bob in
+                try alice.type("/block")
+                try await alice.waitForOutput("* Neither of you can write to the other now.")
+                try alice.type("Never mind")
+                try await alice.waitForOutput("! You have blocked Bob Okafor. /unblock lets you write.")
+                try bob.type("Hello?")
+                try await bob.waitForOutput("! ")
+                try bob.type("/open Weekend")
+                try await bob.waitForOutput("* in “Weekend in the Alps”")
+                try bob.type("Hello, all")
+                try await alice.waitForOutput("Bob Okafor: (a message from a blocked user)")
+                #expect(!alice.output.contains("Hello, all"))
+                try alice.type("/blocked")
+                try await alice.waitForOutput("  Bob Okafor  /unblock bob")
+                try alice.type("/unblock Zoe")
+                try await alice.waitForOutput("! You block nobody called “Zoe”.")
+                try alice.type("/unblock bob")
+                try await alice.waitForOutput("* They are no longer blocked.")
+                try alice.type("/open Weekend")
+                try await alice.waitForOutput("Bob Okafor: Hello, all")
+                try alice.type("/blocked")
+                try await alice.waitForOutput("* you block nobody")
+                for chat in [alice, bob] {
+                    try chat.endInput()
+                    #expect(try await chat.exit() == 0)
+                }
+            }
+        }
+    }
+
     @Test("a file reaches the other chat, which saves it in a folder or by a name, and replaces nothing")
     func files() async throws {
         try await withPictures { node, _ in
