@@ -104,11 +104,15 @@ struct ScenarioRun {
 
     private mutating func request(_ action: String, of device: String, _ members: [String: JSONValue]) async throws {
         var process = try process(of: device)
-        let params = try members.filter { !["client", "do", "save", "error"].contains($0.key) }.mapValues(resolved)
+        let params = try members.filter { !["client", "do", "save", "error", "result"].contains($0.key) }.mapValues(
+            resolved)
         do {
             let result = try await process.request(action, params)
             if let error = members["error"] {
                 throw ScenarioError("expected the error \(error.json), received \(result.json)")
+            }
+            if let expected = try members["result"].map(resolved), !result.contains(expected) {
+                throw ScenarioError("expected \(expected.json), received \(result.json)")
             }
             if case .object(let saved)? = members["save"] {
                 for (field, name) in saved {
