@@ -74,6 +74,10 @@ extension ForEach {
     ) {}
 }
 
+public struct Menu: DrawnView {
+    public init(_ title: some StringProtocol, systemImage: String, @ViewBuilder content: () -> some View) {}
+}
+
 public struct NavigationStack<Root: View>: DrawnView {
     public init(@ViewBuilder root: () -> Root) {}
     public init<Data>(path: Binding<Data>, @ViewBuilder root: () -> Root)

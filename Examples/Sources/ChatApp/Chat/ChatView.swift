@@ -57,7 +57,11 @@ struct ChatView: View {
         .safeAreaInset(edge: .bottom) {
             VStack(alignment: .leading, spacing: 0) {
                 PresenceView(chat: chat).font(.caption).foregroundStyle(.secondary).padding(.horizontal)
-                Composer(chat: chat, replyTo: $replyTo, problem: $problem)
+                if chat.conversation?.isBlocked == true, let user = chat.conversation?.otherUser {
+                    BlockedBar(client: client, user: user, problem: $problem)
+                } else {
+                    Composer(chat: chat, replyTo: $replyTo, problem: $problem)
+                }
             }
             .background(.bar)
         }
@@ -121,6 +125,21 @@ struct ChatView: View {
     private func showNewest() async {
         await chat.jumpToNewest()
         lowest = chat.messages.last?.id
+    }
+}
+
+/// Stands in place of the composer while neither can write.
+private struct BlockedBar: View {
+    let client: PostlineClient
+    let user: User
+    @Binding var problem: String?
+
+    var body: some View {
+        HStack {
+            Text("You have blocked \(user.shownName).").foregroundStyle(.secondary)
+            BlockButton(client: client, user: user, problem: $problem)
+        }
+        .padding()
     }
 }
 

@@ -14,6 +14,8 @@ struct MessageBubble: View {
     var reply: (@MainActor () -> Void)?
     var showsSender = false
     @State private var isEditing = false
+    /// True if the message of a blocked user is shown on demand.
+    @State private var isRevealed = false
     @State private var problem: String?
 
     var body: some View {
@@ -27,7 +29,7 @@ struct MessageBubble: View {
                 if showsSender { Text(sender).font(.caption).foregroundStyle(.secondary).accessibilityHidden(true) }
                 content
                     .contextMenu {
-                        if message.seq != nil, message.deletedAt == nil { menu }
+                        if message.seq != nil, message.deletedAt == nil, !isHidden { menu }
                     }
                 if !message.reactions.isEmpty {
                     ReactionsView(client: client, message: message, problem: $problem)
@@ -42,18 +44,27 @@ struct MessageBubble: View {
 
     @ViewBuilder private var content: some View {
         VStack(alignment: .leading) {
-            if let quote = message.replyTo { QuoteView(quote) }
-            ForEach(message.attachments, id: \.self) { AttachmentView(client: client, attachment: $0) }
-            if message.caption != "" || message.isStreaming {
-                Text((message.caption ?? "Message deleted") + (message.isStreaming ? "…" : ""))
-                    .foregroundStyle(message.isMine ? Color.white : Color.primary)
-                    .accessibilityLabel("\(message.isMine ? "You" : sender): \(message.caption ?? "message deleted")")
+            if isHidden {
+                Text("Message from a blocked user").foregroundStyle(.secondary)
+                Button("Show") { isRevealed = true }.buttonStyle(.borderless)
+            } else {
+                shownContent
             }
         }
         .padding(10)
         .background(
             message.isMine ? Color.accentColor : Color.secondary.opacity(message.mentionsMe ? 0.4 : 0.2),
             in: RoundedRectangle(cornerRadius: 16))
+    }
+
+    @ViewBuilder private var shownContent: some View {
+        if let quote = message.replyTo { QuoteView(quote) }
+        ForEach(message.attachments, id: \.self) { AttachmentView(client: client, attachment: $0) }
+        if message.caption != "" || message.isStreaming {
+            Text((message.caption ?? "Message deleted") + (message.isStreaming ? "…" : ""))
+                .foregroundStyle(message.isMine ? Color.white : Color.primary)
+                .accessibilityLabel("\(message.isMine ? "You" : sender): \(message.caption ?? "message deleted")")
+        }
     }
 
     @ViewBuilder private var menu: some View {
@@ -69,6 +80,8 @@ struct MessageBubble: View {
     }
 
     private var sender: String { message.sender.shownName }
+
+    private var isHidden: Bool { message.isBlocked && message.deletedAt == nil && !isRevealed }
 }
 
 struct MessageBubblePreviews: PreviewProvider {

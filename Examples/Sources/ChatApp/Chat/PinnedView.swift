@@ -32,7 +32,9 @@ struct PinnedView: View {
 
     private func text(of seq: Int) -> String {
         let message = chat.messages.first { $0.seq == seq } ?? older
-        guard message?.seq == seq, let content = message?.content, !content.isEmpty else { return "Pinned message" }
+        guard message?.seq == seq, message?.isBlocked == false, let content = message?.content, !content.isEmpty else {
+            return "Pinned message"
+        }
         return content
     }
 }

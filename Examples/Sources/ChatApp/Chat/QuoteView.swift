@@ -24,7 +24,9 @@ struct QuoteView: View {
 
     init(_ quote: Message.Quote) {
         sender = quote.sender.shownName
-        text = quote.content.map { $0.isEmpty ? "Picture" : $0 } ?? "Message deleted"
+        text =
+            quote.isBlocked
+            ? "Message from a blocked user" : quote.content.map { $0.isEmpty ? "Picture" : $0 } ?? "Message deleted"
     }
 
     init(_ message: Message) {

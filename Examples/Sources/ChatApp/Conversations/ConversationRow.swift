@@ -41,6 +41,7 @@ struct ConversationRow: View {
         if client.typingUserIDs[conversation.id]?.isEmpty == false { return "typing…" }
         if let draft = conversation.draft { return "Draft: \(draft)" }
         guard conversation.lastMessageTime != nil else { return "No messages yet" }
+        if conversation.isLastMessageBlocked { return "Message from a blocked user" }
         let sender = conversation.lastMessageSenderID == conversation.myID ? "You: " : ""
         switch conversation.lastMessageContent {
         case nil: return "Message deleted"

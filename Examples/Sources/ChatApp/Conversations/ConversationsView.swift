@@ -25,6 +25,11 @@ struct ConversationsView: View {
                     MuteButton(client: client, conversation: conversation, problem: $problem)
                     ArchiveButtons(client: client, conversation: conversation, problem: $problem)
                 }
+                .contextMenu {
+                    if let user = conversation.otherUser {
+                        BlockButton(client: client, user: user, problem: $problem)
+                    }
+                }
             }
             .overlay {
                 if client.conversations.isEmpty { EmptyListView(client: client) }

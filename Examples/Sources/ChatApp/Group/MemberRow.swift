@@ -30,6 +30,7 @@ struct MemberRow: View {
         }
         .contextMenu {
             if myRole == .owner, !isMe { roles }
+            if let user, !isMe { BlockButton(client: client, user: user, problem: $problem) }
         }
     }
 

@@ -40,6 +40,7 @@ struct ProfileView: View {
                 Section {
                     PresenceButton(client: client, problem: $problem)
                     ReactionsButton(client: client, problem: $problem)
+                    NavigationLink("Blocked users") { BlockedView(client: client) }
                     if Notifications.areAvailable {
                         AsyncButton("Turn on notifications", problem: $problem) { try await Notifications.request() }
                     }
