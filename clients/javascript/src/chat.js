@@ -175,14 +175,14 @@ export class Chat {
     const { mirror } = user.store
     const conversation = user.views.get(this.id)
     const others = conversation?.members.filter((member) => member.user_id !== user.id) ?? []
-    const readMark = others.length ? Math.min(...others.map((member) => member.last_read_seq)) : 0
-    const delivered = others.length ? Math.min(...others.map(deliveredMark)) : 0
+    const lowest = (/** @type {(member: any) => number} */ mark) => others.length ? Math.min(...others.map(mark)) : 0
+    const readMark = lowest((member) => member.last_read_seq)
     const messages = [...this.#messages.values()].sort((a, b) => a.seq - b.seq)
     const changes = mirror.change.size ? mirror.changes.filter((change) => change.queue === this.id) : []
     return {
       conversation,
       messages: conversation || changes.length
-        ? views.update(messages, changes, readMark, delivered) : emptySnapshot.messages,
+        ? views.update(messages, changes, readMark, lowest(deliveredMark)) : emptySnapshot.messages,
       hasOlder: conversation !== null && this.#from !== Infinity && this.#from > (conversation.first_seq ?? 1)
         && conversation.last_seq > 0,
       typing: conversation ? (user.typists.snapshot[this.id] ?? []).flatMap((id) => {

@@ -151,12 +151,9 @@ export class Outbox {
         done += file.blob.size
       }
       const attachments = files.map((file, index) => ({
-        media_id: uploads[index].file?.id, mime_type: file.type, bytes: file.blob.size,
-        ...(file.width && { width: file.width, height: file.height }),
-        ...sentName(file),
-        ...(file.duration_ms !== undefined && { duration_ms: file.duration_ms }),
-        ...(file.waveform && { waveform: file.waveform }),
-        ...(uploads[index].preview?.id && { preview_media_id: uploads[index].preview?.id }),
+        media_id: uploads[index].file?.id, mime_type: file.type, bytes: file.blob.size, width: file.width,
+        height: file.height, ...sentName(file), duration_ms: file.duration_ms, waveform: file.waveform,
+        preview_media_id: uploads[index].preview?.id,
       }))
       await this.#update(key, (each) => ({ ...each, params: { ...each.params, attachments } }))
     } finally {

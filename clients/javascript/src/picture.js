@@ -25,21 +25,12 @@ const keptTypes = ['image/png', 'image/gif', 'image/webp']
  * @throws {PostlineError} `invalid_params` if the browser cannot read the file.
  */
 export async function messagePicture(file) {
-  /** @type {string | undefined} */
-  const name = /** @type {any} */ (file).name
-  if (!canDraw()) return { blob: file, type: await pictureType(file), name }
-  const image = await read(file)
-  try {
+  const picture = await ofImage(file, (image) => {
     const { width, height } = image
-    if (keptTypes.includes(file.type) && Math.max(width, height) <= longestSide && file.size <= keptBytes) {
-      return { blob: file, type: file.type, width, height, name }
-    }
-    const scale = Math.min(1, longestSide / Math.max(width, height))
-    const part = { x: 0, y: 0, width, height }
-    return { ...await draw(image, part, scaled(width, scale), scaled(height, scale)), name }
-  } finally {
-    image.close()
-  }
+    return keptTypes.includes(file.type) && Math.max(width, height) <= longestSide && file.size <= keptBytes
+      ? { blob: file, type: file.type, width, height } : drawn(image, width, height, longestSide)
+  })
+  return { ...picture, name: /** @type {any} */ (file).name }
 }
 
 /**
@@ -49,13 +40,27 @@ export async function messagePicture(file) {
  * @returns {Promise<Picture>}
  * @throws {PostlineError} `invalid_params` if the browser cannot read the file.
  */
-export async function avatarPicture(file) {
+export function avatarPicture(file) {
+  return ofImage(file, (image) => {
+    const { width, height } = image
+    const side = Math.min(width, height)
+    const size = Math.min(512, side)
+    return draw(image, [(width - side) / 2, (height - side) / 2, side, side], size, size)
+  })
+}
+
+/**
+ * Makes a picture of what a browser reads of a file. Elsewhere the file is taken as it is.
+ *
+ * @param {Blob} file
+ * @param {(image: ImageBitmap) => Picture | Promise<Picture>} make
+ * @returns {Promise<Picture>}
+ */
+async function ofImage(file, make) {
   if (!canDraw()) return { blob: file, type: await pictureType(file) }
   const image = await read(file)
   try {
-    const side = Math.min(image.width, image.height)
-    const part = { x: (image.width - side) / 2, y: (image.height - side) / 2, width: side, height: side }
-    return await draw(image, part, Math.min(512, side), Math.min(512, side))
+    return await make(image)
   } finally {
     image.close()
   }
@@ -76,15 +81,17 @@ export async function pictureOf(file, make) {
 }
 
 /**
- * Draws what is shown by an element, such as a frame of a video, as a picture of at most 1,024 pixels.
+ * Draws an image or a frame of a video as a picture, scaled down to a number of pixels.
  *
- * @param {HTMLVideoElement} element
+ * @param {ImageBitmap | HTMLVideoElement} image
  * @param {number} width
  * @param {number} height
+ * @param {number} [longest]
  */
-export function drawn(element, width, height) {
-  const scale = Math.min(1, 1024 / Math.max(width, height))
-  return draw(element, { x: 0, y: 0, width, height }, scaled(width, scale), scaled(height, scale))
+export function drawn(image, width, height, longest = 1024) {
+  const scale = Math.min(1, longest / Math.max(width, height))
+  const scaled = (/** @type {number} */ length) => Math.max(1, Math.round(length * scale))
+  return draw(image, [0, 0, width, height], scaled(width), scaled(height))
 }
 
 export function canDraw() { return typeof createImageBitmap === 'function' && typeof document === 'object' }
@@ -100,7 +107,7 @@ async function read(file) {
 
 /**
  * @param {ImageBitmap | HTMLVideoElement} image
- * @param {{ x: number, y: number, width: number, height: number }} part
+ * @param {[x: number, y: number, width: number, height: number]} part
  * @param {number} width
  * @param {number} height
  * @returns {Promise<Picture>}
@@ -115,7 +122,7 @@ async function draw(image, part, width, height) {
     context.fillStyle = '#ffffff'
     context.fillRect(0, 0, width, height)
     context.imageSmoothingQuality = 'high'
-    context.drawImage(image, part.x, part.y, part.width, part.height, 0, 0, width, height)
+    context.drawImage(image, ...part, 0, 0, width, height)
   }
   const type = 'image/jpeg'
   const blob = await new Promise((/** @type {(blob: Blob | null) => void} */ resolve) => {
@@ -124,12 +131,6 @@ async function draw(image, part, width, height) {
   if (!blob) throw unusable('The browser cannot scale the picture down.')
   return { blob, type, width, height }
 }
-
-/**
- * @param {number} length
- * @param {number} scale
- */
-function scaled(length, scale) { return Math.max(1, Math.round(length * scale)) }
 
 /**
  * How the files of each type begin.

@@ -77,9 +77,8 @@ export async function upload(call, file, options) {
   }
   if (options.begun && (await send(options.begun, true))) return options.begun.id
   const created = await call('media.create', {
-    purpose, mime_type: type, bytes: blob.size,
-    ...(width && height && { width, height }), ...(conversationID && { conversation_id: conversationID }),
-    ...(purpose === 'message' && sentName(file)),
+    purpose, mime_type: type, bytes: blob.size, width, height, conversation_id: conversationID,
+    ...purpose === 'message' && sentName(file),
   })
   await onBegin?.(created)
   await send(created)

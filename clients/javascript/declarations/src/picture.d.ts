@@ -25,13 +25,14 @@ export function avatarPicture(file: Blob): Promise<Picture>;
  */
 export function pictureOf(file: Blob | Picture, make: (file: Blob) => Promise<Picture>): Promise<Picture>;
 /**
- * Draws what is shown by an element, such as a frame of a video, as a picture of at most 1,024 pixels.
+ * Draws an image or a frame of a video as a picture, scaled down to a number of pixels.
  *
- * @param {HTMLVideoElement} element
+ * @param {ImageBitmap | HTMLVideoElement} image
  * @param {number} width
  * @param {number} height
+ * @param {number} [longest]
  */
-export function drawn(element: HTMLVideoElement, width: number, height: number): Promise<Picture>;
+export function drawn(image: ImageBitmap | HTMLVideoElement, width: number, height: number, longest?: number | undefined): Promise<Picture>;
 export function canDraw(): boolean;
 /**
  * Returns the first bytes of a file as characters.
