@@ -1,4 +1,4 @@
-/// Blocks of other users (``blockedUserIDs``).
+/// Blocks of other users.
 extension PostlineClient {
     /// Blocks a user: neither of the two can write to the other, or see the other's presence. Groups that both are in
     /// go on, and the user's messages there are marked (``Message/isBlocked``). Does nothing if the user is blocked.

@@ -63,6 +63,19 @@ describe('Tabs', () => {
     await assert.rejects(follower.call('profiles.search', { query: 'x' }), { code: 'rate_limited', retryAfter: 3 })
   })
 
+  test('another tab blocks a user, and both show it', async (t) => {
+    const { server, leader, follower } = await twoTabs(t)
+    server.methods['users.block'] = () => {
+      server.pages.push(changes('2', { blocked: [ben] }))
+      return { user_ids: [ben] }
+    }
+    await follower.block(ben)
+    for (const client of [follower, leader]) {
+      assert.deepEqual(client.blocked, [ben])
+      assert.equal(client.conversation(direct).is_blocked, true)
+    }
+  })
+
   test('another tab loads older messages', async (t) => {
     const { server, leaderChat, followerChat } = await twoTabs(t)
     server.push('changes', changes('2', { messages: [message(direct, 9, ben)], limited: [direct] }))

@@ -14,14 +14,18 @@ export function title(message: Message): string {
   const sender: Profile['full_name'] | undefined = message.sender?.full_name
   // @ts-expect-error A message has no such member.
   const misspelt = message.sendr
-  return `${sender}: ${message.content} ${message.reactions.own.length} ${misspelt}`
+  const text = message.is_blocked || message.reply_to?.is_blocked ? '' : message.content
+  return `${sender}: ${text} ${message.reactions.own.length} ${misspelt}`
 }
 
 export function list(): string[] {
   const conversations: readonly Conversation[] = client.conversations
   // @ts-expect-error A conversation has no such member.
   const misspelt = client.conversations[0].nam
-  return conversations.map(({ name, last_message_kind }) => `${name} ${last_message_kind} ${misspelt}`)
+  const blocked: readonly string[] = client.blocked
+  return conversations.map(({ name, last_message_kind, is_last_message_blocked: isHidden }) => {
+    return `${name} ${isHidden ? blocked : last_message_kind} ${misspelt}`
+  })
 }
 
 export async function start(): Promise<Account | null> {
