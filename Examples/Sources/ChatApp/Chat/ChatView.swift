@@ -70,6 +70,8 @@ struct ChatView: View {
             ToolbarItem(placement: .primaryAction) {
                 if chat.conversation?.kind == .group {
                     Button("Group", systemImage: "person.2") { isShowingGroup = true }
+                } else if let user = chat.conversation?.otherUser {
+                    BlockButton(client: client, user: user, problem: $problem)
                 }
             }
         }

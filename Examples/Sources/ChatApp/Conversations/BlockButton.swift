@@ -18,7 +18,7 @@ struct BlockButton: View {
             AsyncButton("Unblock", systemImage: "hand.raised.slash", problem: $problem) {
                 try await client.unblock(user.id)
             }
-        } else {
+        } else if !user.isDeleted {
             Menu("Block…", systemImage: "hand.raised") {
                 Section("Neither of you can write to the other, and messages in groups are hidden from you.") {
                     AsyncButton("Block \(user.shownName)", role: .destructive, problem: $problem) {
