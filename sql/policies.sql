@@ -69,6 +69,7 @@ alter table public.media enable row level security;
 alter table app.message_streams enable row level security;
 alter table app.reports enable row level security;
 alter table app.filter_rules enable row level security;
+alter table app.held_messages enable row level security;
 alter table app.media_removals enable row level security;
 alter table app.leases enable row level security;
 alter table app.identity_attempts enable row level security;
@@ -358,6 +359,11 @@ create policy own_update on public.conversation_mutes for update to authenticate
 drop policy if exists feed_select on public.conversation_mutes;
 create policy feed_select on public.conversation_mutes for select to postline_feed using (true);
 
+-- held_messages: the feed reads them for their senders. Senders and moderators read them by functions.
+grant select on app.held_messages to postline_feed;
+drop policy if exists feed_select on app.held_messages;
+create policy feed_select on app.held_messages for select to postline_feed using (true);
+
 -- scheduled_messages: a user's own. To change one, remove it and schedule another.
 grant select, delete on public.scheduled_messages to authenticated;
 grant insert (id, sender_id, conversation_id, due_at, kind, content, attachment, reply_to_seq, mentions,
@@ -377,8 +383,9 @@ create policy own_delete on public.scheduled_messages for delete to authenticate
 grant select on public.media to authenticated;
 drop policy if exists seen_select on public.media;
 create policy seen_select on public.media for select to authenticated
-    using (owner_id = (select auth.uid()) and (used_at is null or purpose = 'avatar')
-           or used_at is not null and removed_at is null and conversation_id in (select app.my_conversations()));
+    using (owner_id = (select auth.uid()) and (used_at is null or purpose = 'avatar' or is_held)
+           or used_at is not null and removed_at is null and is_held is null
+              and conversation_id in (select app.my_conversations()));
 
 -- devices: a user's own, created by app.register_device. Pushes and tokens of others are not readable.
 grant select (id, user_id, platform, token, environment, locale, created_at, registered_at), delete on app.devices
@@ -446,7 +453,8 @@ grant execute on function
     api.update_me(jsonb, bigint), api.update_physical(jsonb, bigint),
     api.create_report(uuid, bigint, uuid, text, text), api.reports(text, integer, text), api.report(uuid),
     api.assign_report(uuid), api.resolve_report(uuid, text, text), api.remove_message(uuid, bigint),
-    api.ban_user(uuid, text), api.unban_user(uuid), api.export(text)
+    api.ban_user(uuid, text), api.unban_user(uuid), api.export(text),
+    api.held_messages(integer, text), api.release_message(uuid, bigint), api.reject_message(uuid, bigint)
     to authenticated;
 grant execute on function api.avatars() to anon;
 grant execute on function
@@ -488,6 +496,8 @@ grant execute on function
         pg_snapshot, xid8[], xid8[], integer, integer, integer, integer, integer, integer, integer, integer, integer,
         integer),
     feed.changed_pieces(xid8[], xid8[]), feed.read_pieces(xid8[], xid8[]),
+    feed.changed_held(xid8[], xid8[]), feed.read_held(xid8[], xid8[]),
+    app.held_object(app.held_messages, public.messages),
     feed.changed_delivered_marks(xid8[], xid8[]), feed.read_delivered_marks(pg_snapshot, xid8[], xid8[]),
     feed.changed_reactions(xid8[], xid8[]), feed.changed_own_reactions(xid8[], xid8[]),
     feed.read_reactions(xid8[], xid8[]), feed.read_own_reactions(xid8[], xid8[]),
@@ -529,6 +539,7 @@ grant execute on function
     app.stream_text(uuid, bigint), app.flush_message_words(), app.expire_messages(integer),
     app.prune_reports(integer), app.report_counts(), app.claim_reports(uuid, integer),
     app.record_report_results(uuid[], double precision[]),
+    app.held_counts(), app.expire_held(), app.claim_held(integer), app.apply_held_decision(uuid, text),
     app.record_push_results(uuid[], uuid[], bigint[], text[], text[], double precision[])
     to postline_feed;
 grant execute on function
@@ -587,7 +598,9 @@ grant execute on function
     app.without_blocked(uuid[]),
     app.create_report(uuid, bigint, uuid, text, text), app.moderated_reports(text, integer, text),
     app.moderated_report(uuid), app.assign_report(uuid), app.resolve_report(uuid, text, text),
-    app.remove_message(uuid, bigint), app.ban_user(uuid, timestamptz), app.unban_user(uuid)
+    app.remove_message(uuid, bigint), app.ban_user(uuid, timestamptz), app.unban_user(uuid),
+    app.own_form(uuid, text), app.is_held(uuid), app.held_files(uuid[]), app.delete_held(uuid, bigint),
+    app.moderated_held(integer, text), app.decide_held(uuid, bigint, boolean)
     to authenticated;
 grant execute on function public.is_read(public.messages), public.unread_count(public.conversations)
     to authenticated, service_role;

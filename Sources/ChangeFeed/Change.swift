@@ -38,6 +38,9 @@ package struct Change: Sendable {
 
         case message(conversation: ID, seq: Int64, object: ByteBuffer)
 
+        /// A message that is held, as its sender sees it, instead of the message or opening message that follows.
+        case ownMessage(conversation: ID, user: ID, seq: Int64, object: ByteBuffer)
+
         /// A member's read mark.
         case read(conversation: ID, user: ID, seq: Int64)
 

@@ -40,10 +40,10 @@ extension Change.Fact {
     package var byteCount: Int {
         switch self {
         case .me(_, let object), .profile(_, _, let object), .message(_, _, let object),
-            .openingProfile(_, _, let object), .openingMessage(_, _, let object), .presence(_, _, let object),
-            .openingPresence(_, _, let object), .ownConversation(_, _, let object), .reactions(_, _, let object),
-            .ownReactions(_, _, _, let object), .openingReactions(_, _, let object), .piece(_, let object),
-            .openingPiece(_, let object):
+            .openingProfile(_, _, let object), .openingMessage(_, _, let object), .ownMessage(_, _, _, let object),
+            .presence(_, _, let object), .openingPresence(_, _, let object), .ownConversation(_, _, let object),
+            .reactions(_, _, let object), .ownReactions(_, _, _, let object), .openingReactions(_, _, let object),
+            .piece(_, let object), .openingPiece(_, let object):
             object.readableBytes
         case .conversation(_, let conversation): conversation.head.readableBytes + conversation.tail.readableBytes
         case .read, .delivered, .left, .joined: 0
@@ -54,10 +54,10 @@ extension Change.Fact {
     var object: ByteBuffer {
         switch self {
         case .me(_, let object), .profile(_, _, let object), .message(_, _, let object),
-            .openingProfile(_, _, let object), .openingMessage(_, _, let object), .presence(_, _, let object),
-            .openingPresence(_, _, let object), .ownConversation(_, _, let object), .reactions(_, _, let object),
-            .ownReactions(_, _, _, let object), .openingReactions(_, _, let object), .piece(_, let object),
-            .openingPiece(_, let object):
+            .openingProfile(_, _, let object), .openingMessage(_, _, let object), .ownMessage(_, _, _, let object),
+            .presence(_, _, let object), .openingPresence(_, _, let object), .ownConversation(_, _, let object),
+            .reactions(_, _, let object), .ownReactions(_, _, _, let object), .openingReactions(_, _, let object),
+            .piece(_, let object), .openingPiece(_, let object):
             object
         case .read(let conversation, let user, let seq):
             ByteBuffer(string: #"{"conversation_id":"\#(conversation)","user_id":"\#(user)","last_read_seq":\#(seq)}"#)

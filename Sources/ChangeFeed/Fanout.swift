@@ -240,7 +240,8 @@ extension Fanout {
     /// Returns all subscribers that may receive a change, according to the current index.
     private func receivers(of fact: Change.Fact) -> Set<SubscriptionID> {
         switch fact {
-        case .left(_, let user), .me(let user, _), .ownConversation(_, let user, _), .ownReactions(_, let user, _, _):
+        case .left(_, let user), .me(let user, _), .ownConversation(_, let user, _), .ownReactions(_, let user, _, _),
+            .ownMessage(_, let user, _, _):
             byUser[user] ?? []
         case .joined(let conversation, let user):
             (byUser[user] ?? []).union(byConversation[conversation] ?? [])
@@ -298,10 +299,8 @@ extension Fanout {
         /// Messages whose reactions are included.
         var reacted: Set<MessageKey> = []
 
-        struct MessageKey: Hashable {
-            let conversation: ID
-            let seq: Int64
-        }
+        /// The receiver's own forms of messages that follow.
+        var ownMessages: [MessageKey: Int] = [:]
 
         var isShared: Bool { conversations.isEmpty && left.isEmpty && opened.isEmpty }
 
@@ -322,9 +321,13 @@ extension Fanout {
                 included.insert(conversation)
             case .ownConversation(let conversation, _, _):
                 if included.insert(conversation).inserted { conversations.append(index) }
-            case .message(let conversation, _, _):
-                if opened[conversation] == nil { shared.messages.append(index) }
-            case .openingMessage(let conversation, _, _): opened[conversation]?.append(index)
+            case .ownMessage(let conversation, _, let seq, _):
+                ownMessages[MessageKey(conversation: conversation, seq: seq)] = index
+            case .message(let conversation, let seq, _):
+                if opened[conversation] == nil { shared.messages.append(form(of: seq, in: conversation) ?? index) }
+            case .openingMessage(let conversation, let seq, _):
+                let own = form(of: seq, in: conversation)
+                opened[conversation]?.append(own ?? index)
             // A user's own reactions come before those for all members.
             case .reactions(let conversation, let seq, _), .ownReactions(let conversation, _, let seq, _):
                 addReactions(to: MessageKey(conversation: conversation, seq: seq), at: index)
@@ -341,6 +344,10 @@ extension Fanout {
             case .delivered(let conversation, _, _):
                 if opened[conversation] == nil { shared.delivered.append(index) }
             }
+        }
+
+        private func form(of seq: Int64, in conversation: ID) -> Int? {
+            ownMessages.isEmpty ? nil : ownMessages[MessageKey(conversation: conversation, seq: seq)]
         }
 
         private func isNew(_ owner: ID, in conversation: ID) -> Bool {

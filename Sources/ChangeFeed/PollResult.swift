@@ -20,7 +20,7 @@ struct PollResult: Sendable {
         "feed.poll_changes",
         """
         select epoch, snapshot, log_end, kind, xid, conversation_id, user_id, seq, audience, object, tail, marks \
-        from feed.poll_changes($1::pg_snapshot, '{presence,mutes,reactions,delivered,pieces,packed}')
+        from feed.poll_changes($1::pg_snapshot, '{presence,mutes,reactions,delivered,pieces,held,packed}')
         """)
 
     init(_ rows: Rows) throws(FeedError) {
@@ -116,6 +116,8 @@ extension Change {
             fact = .ownConversation(conversation, user: user, object: object())
         case ("message", let conversation?, _, let seq?):
             fact = .message(conversation: conversation, seq: seq, object: object())
+        case ("own_message", let conversation?, let user?, let seq?):
+            fact = .ownMessage(conversation: conversation, user: user, seq: seq, object: object())
         case ("read", let conversation?, let user?, let seq?):
             fact = .read(conversation: conversation, user: user, seq: seq)
         case ("delivered", let conversation?, let user?, let seq?):

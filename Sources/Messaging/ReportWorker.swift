@@ -3,8 +3,8 @@ import Logging
 import Metrics
 import Postgres
 
-/// Deletes the evidence of reports whose retention time is over, and measures those that are not closed
-/// (`sql/functions/app/reports.sql`). Every node does.
+/// Deletes the evidence of reports whose retention time is over, and measures the moderators' two queues: reports that
+/// are not closed, and held messages (`sql/functions/app/reports.sql`, `held_messages.sql`). Every node does.
 struct ReportWorker: Sendable {
     let database: Database
     let logger: Logger
@@ -19,6 +19,8 @@ struct ReportWorker: Sendable {
     func run() async {
         let open = Meter(label: "postline_reports_open", factory: metrics)
         let oldest = Meter(label: "postline_report_oldest_seconds", factory: metrics)
+        let held = Meter(label: "postline_held_messages", factory: metrics)
+        let oldestHeld = Meter(label: "postline_held_message_oldest_seconds", factory: metrics)
         var isFailing = false
         while !Task.isCancelled {
             do {
@@ -27,6 +29,9 @@ struct ReportWorker: Sendable {
                 let counts = try await database.rows(Self.counts, [], as: .feed)
                 open.set(counts.text(0, 0).flatMap { Int($0) } ?? 0)
                 oldest.set(counts.text(0, 1).flatMap { Double($0) } ?? 0)
+                let heldCounts = try await database.rows(Self.heldCounts, [], as: .feed)
+                held.set(heldCounts.text(0, 0).flatMap { Int($0) } ?? 0)
+                oldestHeld.set(heldCounts.text(0, 1).flatMap { Double($0) } ?? 0)
                 isFailing = false
             } catch {
                 if Task.isCancelled { return }
@@ -42,4 +47,6 @@ struct ReportWorker: Sendable {
     private static let prune = Statement("app.prune_reports", "select app.prune_reports($1::int)")
     private static let counts = Statement(
         "app.report_counts", "select pending, oldest_seconds from app.report_counts()")
+    private static let heldCounts = Statement(
+        "app.held_counts", "select pending, oldest_seconds from app.held_counts()")
 }

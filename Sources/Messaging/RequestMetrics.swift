@@ -65,6 +65,8 @@ extension MessagingService {
         "postline_notification_queue_usage_ratio": "The fraction of PostgreSQL's notification queue in use.",
         "postline_reports_open": "Reports that no moderator has closed; the same on every node.",
         "postline_report_oldest_seconds": "The age of the oldest of them; 0 if there is none.",
+        "postline_held_messages": "Messages that wait for a moderator; the same on every node.",
+        "postline_held_message_oldest_seconds": "The age of the oldest of them; 0 if there is none.",
         "postline_hashing_queue": "Passwords that wait to be hashed.",
         "postline_hashing_rejected_total": "Requests rejected with rate_limited because too many passwords waited.",
     ]

@@ -213,6 +213,7 @@ export interface Message {
     title?: string
     message_ttl_seconds?: number | null
   }
+  is_held?: boolean
 }
 
 /** The reactions to a message. In pushes to others than the user who reacted, own is absent. */
@@ -322,6 +323,13 @@ export interface Report {
     /** The Profile of the reporter, unless it is deleted. */
     reporter?: Record<string, any>
   } | null
+}
+
+/** A message that waits for a moderator, with the words of the filter that hold it. */
+export interface HeldMessage {
+  message: Message
+  words: string[]
+  held_at: string
 }
 
 /** The online state of a user, and the time last seen. */
@@ -1143,6 +1151,27 @@ export interface MethodParams {
     /** A note for other moderators. */
     comment?: string | null
   }
+  /** Lists the messages that the filter holds, the oldest first. For moderators. */
+  'moderation.held': {
+    /** The most results. */
+    limit?: number | null
+    /** The "next" of the previous page. */
+    after?: string | null
+  }
+  /** Releases a held message, which all members see then. For moderators. */
+  'moderation.release': {
+    /** The conversation. */
+    conversation_id: string
+    /** The message. */
+    seq: number
+  }
+  /** Rejects a held message, which is deleted then. For moderators. */
+  'moderation.reject': {
+    /** The conversation. */
+    conversation_id: string
+    /** The message. */
+    seq: number
+  }
   /** Deletes the content of any message, as its sender can. For moderators. */
   'moderation.remove_message': {
     /** The conversation. */
@@ -1370,6 +1399,22 @@ export interface MethodResults {
   'reports.get': Report
   'reports.assign': Report
   'reports.resolve': Report
+  'moderation.held': {
+    held: HeldMessage[]
+    next: string | null
+  }
+  'moderation.release': {
+    conversation_id: string
+    seq: number
+    version: number
+    deleted_at: string | null
+  }
+  'moderation.reject': {
+    conversation_id: string
+    seq: number
+    version: number
+    deleted_at: string | null
+  }
   'moderation.remove_message': {
     conversation_id: string
     seq: number

@@ -191,6 +191,7 @@ begin
     update public.message_reactions set changed_xid = age where changed_xid > past;
     update public.delivered_marks set changed_xid = age where changed_xid > past;
     update public.message_pieces set changed_xid = age where changed_xid > past;
+    update app.held_messages set changed_xid = age where changed_xid > past;
     update app.message_streams set changed_xid = age where changed_xid > past;
     alter table public.conversation_mutes disable trigger keep;
     update public.conversation_mutes set changed_xid = age where changed_xid > past;

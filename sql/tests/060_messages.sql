@@ -38,7 +38,7 @@ select throws_ok(format('insert into public.messages (conversation_id, sender_id
         tests.id('direct'), tests.id('carol')),
     'PL008', null, 'only members can send, also with plain SQL');
 select throws_ok('delete from public.messages', '23001', null, 'messages cannot be deleted');
-select throws_ok('truncate public.messages', '23001', null, 'messages cannot be truncated');
+select throws_ok('truncate public.messages cascade', '23001', null, 'messages cannot be truncated');
 select throws_ok(format('insert into public.messages (conversation_id, sender_id, %s) values (%L, %L, %s)',
         columns, tests.id('direct'), tests.id('alice'), vals),
     code, null, label)

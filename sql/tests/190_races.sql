@@ -495,6 +495,48 @@ select is(tests.race('gina', 'select api.unblock_user({hans})', 'hans', 'select 
     'ok waits ok', 'two users block each other at once');
 drop function tests.blocked();
 
+-- Held messages, of which one decision counts.
+insert into app.filter_rules (scope, word, action) values ('messages', 'gamble', 'hold');
+update public.user_private set is_moderator = true where id in (tests.id('erik'), tests.id('gina'));
+create function tests.held_world() returns void language sql as $$
+    select tests.fresh_world();
+    select tests.say('group', 'carol', 'gamble');
+$$;
+create function tests.decided() returns text language sql as $$
+    select concat_ws(' ', m.content, m.version, case when m.deleted_at is not null then 'deleted' end, (
+               select 'held' from app.held_messages h where h.message_id = m.id))
+      from public.messages m where m.conversation_id = tests.id('group') and m.seq = 2
+$$;
+select tests.held_world();
+select is(tests.decided(), '1 deleted held');
+select is(tests.race('erik', 'select api.release_message($, 2)', 'gina', 'select api.reject_message($, 2)'),
+    'ok waits PL008', 'row 65b: of two moderators the first decides');
+select is(tests.decided(), 'gamble 3');
+select tests.held_world();
+select is(tests.race('erik', 'select api.release_message($, 2)', 'carol', 'select api.delete_message($, 2)'),
+    'ok waits ok', 'a deletion waits for a release');
+select is(tests.decided(), '4 deleted', 'and deletes the message');
+select tests.held_world();
+select is(tests.race('carol', 'select api.delete_message($, 2)', 'erik', 'select api.release_message($, 2)'),
+    'ok waits PL008', 'a release waits for a deletion, and finds nothing');
+select is(tests.decided(), '3 deleted');
+select tests.held_world();
+select is(tests.race('alice', 'select api.remove_member($, {carol})', 'erik', 'select api.release_message($, 2)'),
+    'ok waits PL008', 'a release waits for the removal of the sender, and finds nothing');
+select is(tests.decided(), '1 deleted');
+select tests.held_world();
+select is(tests.race('erik', 'select api.release_message($, 2)', 'alice', 'select api.remove_member($, {carol})'),
+    'ok waits ok', 'a removal waits for a release');
+select is(tests.decided(), 'gamble 3', 'and the message stays');
+select tests.held_world();
+select is(tests.race('erik', 'select api.reject_message($, 2)', 'none', format(
+        'select app.apply_held_decision(%L, ''release'')::text', (
+        select m.id from public.messages m where m.conversation_id = tests.id('group') and m.seq = 2))),
+    'ok waits ', 'the webhook''s decision waits for the moderator''s, and changes nothing');
+select is(tests.decided(), '3 deleted');
+drop function tests.held_world(), tests.decided();
+delete from app.filter_rules;
+
 -- Cleanup.
 select dblink_disconnect('one'), dblink_disconnect('two');
 set session_replication_role = replica;
@@ -503,6 +545,9 @@ delete from admin.audit;
 delete from public.message_reactions where conversation_id in (select id from tests.ids);
 delete from public.reaction_counts where conversation_id in (select id from tests.ids);
 delete from public.delivered_marks where conversation_id in (select id from tests.ids);
+delete from app.held_messages where sender_id in (select id from tests.ids);
+delete from app.push_queue where conversation_id in (select id from tests.ids);
+delete from public.conversation_mutes where user_id in (select id from tests.ids);
 delete from public.messages where sender_id in (select id from tests.ids);
 delete from public.conversation_members where user_id in (select id from tests.ids);
 delete from app.former_members where user_id in (select id from tests.ids);

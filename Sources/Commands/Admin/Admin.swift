@@ -4,7 +4,7 @@ import ArgumentParser
 struct Admin: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "admin",
-        abstract: "Manage users, reports, mails and pushes as an operator.",
+        abstract: "Manage users, reports, held messages, mails and pushes as an operator.",
         discussion: """
             Works on the database as its owner: POSTLINE_ADMIN_DATABASE_URL, or else POSTLINE_DATABASE_URL; \
             --directory .postline for the dev world. Nodes need not run; those that do apply a change within a second. \
@@ -16,6 +16,6 @@ struct Admin: AsyncParsableCommand {
         subcommands: [
             AdminUser.self, AdminSessions.self, AdminEndSessions.self, AdminDisable.self, AdminEnable.self,
             AdminDelete.self, AdminMail.self, AdminRetryMail.self, AdminPush.self, AdminRetryPush.self,
-            AdminModerator.self, AdminReports.self, AdminFilter.self, AdminLog.self,
+            AdminModerator.self, AdminReports.self, AdminFilter.self, AdminHeld.self, AdminLog.self,
         ])
 }

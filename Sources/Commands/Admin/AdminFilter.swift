@@ -14,13 +14,17 @@ struct AdminFilter: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "add", abstract: "Add a word, or change its action.")
 
-        @Argument(help: "One word of 2 to 50 letters.")
+        @Argument(help: "One word of 2 to 50 letters; * with --action hold holds every message.")
         var word: String
 
         @Option(help: "Only in messages, names (with bios and usernames) or titles (of groups).")
         var scope: String?
 
-        @Option(help: "What happens: refuse gives an error, mask puts asterisks in its place.")
+        @Option(
+            help: """
+                What happens: refuse gives an error, mask puts asterisks in its place, hold keeps a message from \
+                others until a moderator has seen it.
+                """)
         var action = "refuse"
 
         @OptionGroup var options: AdminOptions

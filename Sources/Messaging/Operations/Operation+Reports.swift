@@ -4,7 +4,9 @@ import WireProtocol
 
 extension Operation {
     /// The methods `reports.*` and `moderation.*`: all users report, moderators do the rest.
-    static let reports = [create, list, get, assign, resolve, removeMessage, banUser, unbanUser]
+    static let reports = [
+        create, list, get, assign, resolve, held, release, reject, removeMessage, banUser, unbanUser,
+    ]
 
     private static let create = Operation(
         "reports.create", .user,
@@ -78,12 +80,49 @@ extension Operation {
 
     private static let report = Parameter("id", .uuid, "The report.")
 
+    private static let held = Operation(
+        "moderation.held", .user, "Lists the messages that the filter holds, the oldest first. For moderators.",
+        [
+            Parameter("limit", .integer(1...50), .optional, default: .integer(50), "The most results."),
+            Parameter("after", .string(.any), .optional, "The \"next\" of the previous page."),
+        ],
+        result: .object([("held", .array(of: .heldMessage)), ("next", .string.nullable)]), errors: [.forbidden]
+    ) { session, params throws(ProtocolError) in
+        try await session.read(
+            Statement("api.held_messages", "select api.held_messages($1::int, $2)"),
+            [params.digits("limit"), params.string("after")])
+    }
+
+    private static let release = Operation(
+        "moderation.release", .user, "Releases a held message, which all members see then. For moderators.", message,
+        result: decided, errors: [.forbidden, .notFound]
+    ) { session, params throws(ProtocolError) in
+        try await session.change(
+            Statement("api.release_message", "select api.release_message($1::uuid, $2::bigint)"),
+            [params.uuid("conversation_id"), params.digits("seq")])
+    }
+
+    private static let reject = Operation(
+        "moderation.reject", .user, "Rejects a held message, which is deleted then. For moderators.", message,
+        result: decided, errors: [.forbidden, .notFound]
+    ) { session, params throws(ProtocolError) in
+        try await session.change(
+            Statement("api.reject_message", "select api.reject_message($1::uuid, $2::bigint)"),
+            [params.uuid("conversation_id"), params.digits("seq")])
+    }
+
+    private static let message = [
+        Parameter("conversation_id", .uuid, "The conversation."),
+        Parameter("seq", .integer(1...(.max)), "The message."),
+    ]
+
+    private static let decided: Schema = .object([
+        ("conversation_id", .uuid), ("seq", .integer), ("version", .integer), ("deleted_at", .timestamp.nullable),
+    ])
+
     private static let removeMessage = Operation(
         "moderation.remove_message", .user, "Deletes the content of any message, as its sender can. For moderators.",
-        [
-            Parameter("conversation_id", .uuid, "The conversation."),
-            Parameter("seq", .integer(1...(.max)), "The message."),
-        ],
+        message,
         result: .object([
             ("conversation_id", .uuid), ("seq", .integer), ("version", .integer), ("deleted_at", .timestamp),
         ]),

@@ -2,8 +2,8 @@ import DatabaseAccess
 import Logging
 import Postgres
 
-/// Does work of messages at its time: sends scheduled messages, finishes those that nobody continues, merges new ones
-/// into the search index, and deletes expired ones.
+/// Does work of messages at its time: sends scheduled messages, finishes those that nobody continues, rejects those
+/// that were held for too long, merges new ones into the search index, and deletes expired ones.
 ///
 /// Every node does what no other transaction is doing.
 struct DueWorker: Sendable {
@@ -28,6 +28,9 @@ struct DueWorker: Sendable {
         /// `sql/functions/app/message_search.sql`.
         case searchIndex = "app.flush_message_words"
 
+        /// `sql/functions/app/held_messages.sql`.
+        case heldMessages = "app.expire_held"
+
         /// `sql/functions/app/retention.sql`.
         case expiredMessages = "app.expire_messages"
 
@@ -40,6 +43,7 @@ struct DueWorker: Sendable {
             switch self {
             case .scheduledMessages: "cannot send scheduled messages; retrying"
             case .abandonedStreams: "cannot finish streamed messages; retrying"
+            case .heldMessages: "cannot reject old held messages; retrying"
             case .searchIndex: "cannot merge new messages into the search index; retrying"
             case .expiredMessages: "cannot delete expired messages; retrying"
             }

@@ -26,7 +26,7 @@ extension Schema {
         ),
         (
             "Message",
-            object(messageMembers, optional: [("event", event)])
+            object(messageMembers, optional: [("event", event), ("is_held", .bool)])
                 .described("A message, with its sender at the time of the response.")
         ),
         (
@@ -48,6 +48,11 @@ extension Schema {
             "Report",
             object(reportMembers, optional: [("evidence", evidence.nullable)])
                 .described("A report of a message or a user, for moderators. reports.get adds its evidence.")
+        ),
+        (
+            "HeldMessage",
+            object([("message", .message), ("words", .array(of: .string)), ("held_at", .timestamp)])
+                .described("A message that waits for a moderator, with the words of the filter that hold it.")
         ),
         ("Presence", object(presenceMembers).described("The online state of a user, and the time last seen.")),
         ("Changes", object(changesMembers, optional: changesLists).described("The changes for a user.")),

@@ -115,6 +115,7 @@ extension Schema {
     package static let piece = reference("Piece")
     package static let scheduledMessage = reference("ScheduledMessage")
     package static let report = reference("Report")
+    package static let heldMessage = reference("HeldMessage")
     package static let changes = reference("Changes")
     package static let tokens = reference("Tokens")
     package static let error = reference("Error")

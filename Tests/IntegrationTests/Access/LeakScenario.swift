@@ -90,6 +90,8 @@ struct LeakScenario {
 
     /// Creates two groups and two direct conversations for the first steps.
     private mutating func begin() async throws {
+        try await connection.execute(
+            "insert into app.filter_rules (scope, word, action) values ('messages', 'gamble', 'hold')")
         for members in [0...3, 3...5] {
             let others = users[members].dropFirst().map { JSON.string($0) }
             try await observers[members.lowerBound].client.call(
@@ -272,10 +274,19 @@ extension LeakScenario {
         let seq = JSON.integer(1 + roll(6))
         switch roll(120) {
         case 100...: return detailed(user, room, somebody, seq)
-        case 0..<24:
+        case 0..<20:
             return (
                 "messages.send",
                 ["conversation_id": room, "content": .string("say \(mark())"), "client_id": .string(uuid())]
+            )
+        case 20..<24:
+            // The filter holds it.
+            return (
+                "messages.send",
+                [
+                    "conversation_id": room, "content": .string("gamble \(mark())"), "reply_to_seq": 1,
+                    "mentions": [somebody], "data": ["held": .string(mark())],
+                ]
             )
         case 24..<28:
             return (
@@ -337,6 +348,20 @@ extension LeakScenario {
                     "sql": .string(
                         "insert into public.messages (conversation_id, sender_id, content) values ('\(room.stringValue ?? "")', '\(user)', 'by hand \(mark())')"
                     )
+                ]
+            )
+        case 90..<92:
+            // An operator decides about a held message.
+            return (
+                "psql",
+                [
+                    "sql": .string(
+                        """
+                        select admin.decide_held('me', m.conversation_id::text, m.seq, \(roll(2) == 0))
+                          from app.held_messages h
+                          join public.messages m on m.id = h.message_id and m.sender_id = h.sender_id
+                         order by h.held_at limit 1
+                        """)
                 ]
             )
         default: return foreign()
@@ -443,7 +468,7 @@ extension LeakScenario {
             )
         case 25:
             return ("reports.create", ["user_id": somebody, "reason": "abuse", "comment": .string(mark())])
-        case 26...30: return ("reports.list", [:])
+        case 26...30: return (roll(2) == 0 ? "reports.list" : "moderation.held", [:])
         case 20:
             return (
                 "messages.append",

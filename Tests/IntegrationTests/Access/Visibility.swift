@@ -32,6 +32,7 @@ struct Visibility: Sendable {
                 union all select row_to_json(t)::text from public.message_reactions t
                 union all select row_to_json(t)::text from public.message_pieces t
                 union all select row_to_json(t)::text from public.scheduled_messages t
+                union all select json_build_array(t.content, t.data, t.mentions)::text from app.held_messages t
                 union all select json_build_array(t.comment)::text from app.reports t
                 union all select json_build_array(s.id)::text from app.sessions s
             """)
@@ -109,6 +110,11 @@ struct Visibility: Sendable {
         // A former member's own row names only the conversation, in `left`.
         let former =
             "(select * from app.former_members t where t.wrote and t.user_id <> \(me) \(user == nil ? "" : "and t.conversation_id in \(mine)"))"
+        // A sender reads its own held messages by a function.
+        let held =
+            user == nil
+            ? "app.own_form(t.id, '[]') from public.messages t where t.deleted_at is not null and t.sender_id = \(me)"
+            : "json_build_array(t.content, t.data, t.mentions)::text from app.held_messages t where t.sender_id = \(me)"
         return """
             select json_build_array(t.id, t.client_id, t.content, t.attachment, t.event, t.mentions, t.data)::text
               from \(messages) t
@@ -117,6 +123,7 @@ struct Visibility: Sendable {
             union all select json_build_array(t.content)::text
               from (select * from public.message_pieces t \(only("t.conversation_id in \(mine)"))) t
             union all select row_to_json(t)::text from public.scheduled_messages t \(only("t.sender_id = \(me)"))
+            union all select \(held)
             union all select json_build_array(t.blocked_id)::text from public.blocks t \(only("t.blocker_id = \(me)"))
             union all select row_to_json(t)::text from public.conversations t \(only("t.id in \(mine)"))
             union all select json_build_array(t.user_id)::text from \(members) t

@@ -5,7 +5,7 @@ import WireProtocol
 
 @Suite("The filter of words", .timeLimit(.minutes(10)))
 struct FilterTests {
-    private static func filter(_ arguments: String..., on database: TestDatabase) async throws {
+    static func filter(_ arguments: String..., on database: TestDatabase) async throws {
         let run = try await Command.run(
             ["admin", "filter"] + arguments, environment: ["POSTLINE_ADMIN_DATABASE_URL": database.adminURL])
         #expect(run.status == 0, "\(run.errors)")

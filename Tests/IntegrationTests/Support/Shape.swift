@@ -92,6 +92,7 @@ func expectMessage(_ message: JSON?, sourceLocation: SourceLocation = #_sourceLo
         #expect(message?["kind"] == "system", sourceLocation: sourceLocation)
         members.insert("event", at: 10)
     }
+    if message?["is_held"] != nil { members.append("is_held") }
     expectShape(message, members, sourceLocation: sourceLocation)
     expectShape(message?["sender"], Shape.sender, sourceLocation: sourceLocation)
     if let attachment = message?["attachment"], attachment != .null {

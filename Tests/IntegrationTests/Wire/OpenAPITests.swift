@@ -241,6 +241,14 @@ struct OpenAPITests {
         let outcome: JSONObject = ["outcome": "removed"]
         try await calls.call(carol, "reports.resolve", JSONObject(id.members + outcome.members))
         try await calls.call(carol, "moderation.remove_message", message)
+        try await FilterTests.filter("add", "gamble", "--action", "hold", on: node.database)
+        for method in ["moderation.release", "moderation.reject"] {
+            let held = try await calls.call(
+                alice, "messages.send", ["conversation_id": .string(Room.aliceBob), "content": "Let us gamble"])
+            try await calls.call(carol, "moderation.held")
+            try await calls.call(
+                carol, method, ["conversation_id": .string(Room.aliceBob), "seq": held["seq"] ?? .null])
+        }
         try await calls.call(carol, "moderation.ban_user", rudePerson)
         try await calls.call(carol, "moderation.unban_user", rudePerson)
     }

@@ -64,7 +64,9 @@ begin
                        order by w.position), '[]'))
           from (select u.id, min(u.position) as position
                   from unnest(ids) with ordinality as u (id, position) group by u.id) w
-          join public.media m on m.id = w.id
+          join (select f.* from public.media f where f.id = any (ids)
+                union all
+                select f.* from app.held_files(ids) f) m on m.id = w.id
          where m.purpose = 'message' and m.used_at is not null and m.removed_at is null);
 end
 $$;

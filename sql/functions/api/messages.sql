@@ -4,14 +4,16 @@
 create or replace function app.my_message(conversation_id uuid, seq bigint default null) returns json
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 declare
+    me uuid := auth.uid();
     message text;
 begin
-    select o.object into message
+    select case when o.deleted_at is not null and o.sender_id = me then app.own_form(o.id, o.object) else o.object end
+      into message
       from public.conversation_members m
      cross join lateral (
-            select o.object from app.message_objects o
+            select o.id, o.sender_id, o.deleted_at, o.object from app.message_objects o
              where o.conversation_id = m.conversation_id and o.seq = coalesce(my_message.seq, m.sent_seq) offset 0) o
-     where m.conversation_id = my_message.conversation_id and m.user_id = auth.uid() and not m.is_deleted;
+     where m.conversation_id = my_message.conversation_id and m.user_id = me and not m.is_deleted;
     return message;
 end
 $$;
@@ -132,6 +134,7 @@ set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off set j
 declare
     -- A bound in a variable becomes a condition of the index; with `coalesce`, under row-level security, it would not.
     bound bigint := coalesce(before_seq, 9223372036854775807);
+    me uuid := auth.uid();
     conversation text := app.conversation_member(conversation_id);
     page record;
     sender_ids uuid[];
@@ -157,8 +160,12 @@ begin
       from unnest(page.sender_ids) as i (id)
      cross join lateral (select s.id, s.object from app.sender_objects s where s.id = i.id offset 0) s;
     loop
-        select pg_catalog.string_agg(o.object, ','), count(*), max(o.seq) into objects, found_rows, newest
-          from (select m.seq, app.message_object(
+        select pg_catalog.string_agg(
+                   case when o.deleted_at is not null and o.sender_id = me then app.own_form(o.id, o.object)
+                        else o.object end, ','),
+               count(*), max(o.seq)
+          into objects, found_rows, newest
+          from (select m.id, m.sender_id, m.deleted_at, m.seq, app.message_object(
                            m, conversation,
                            coalesce(senders[pg_catalog.array_position(sender_ids, m.sender_id)],
                                     app.sender_of(m.sender_id)),
@@ -179,7 +186,9 @@ begin
     end loop;
     if pg_catalog.octet_length(objects) > app.page_bytes() then
         objects := app.joined(array(
-            select o.object from app.message_objects o
+            select case when o.deleted_at is not null and o.sender_id = me then app.own_form(o.id, o.object)
+                        else o.object end
+              from app.message_objects o
              where o.conversation_id = messages.conversation_id and o.seq > page.beyond and o.seq < bound
              order by o.seq limit messages.max_results), from_last => after_seq is null, room => app.page_bytes());
     end if;
@@ -234,7 +243,9 @@ begin
     end if;
     return pg_catalog.concat(
         '{"messages":[', app.joined(array(
-            select o.object from app.message_objects o
+            select case when o.deleted_at is not null and o.sender_id = auth.uid() then app.own_form(o.id, o.object)
+                        else o.object end
+              from app.message_objects o
              where o.conversation_id = replies.conversation_id and o.seq = any (seqs)
              order by o.seq), from_last => after_seq is null, room => app.page_bytes()),
         '],"reactions":[', reactions, '],"pieces":[', pieces, ']}');
@@ -294,6 +305,8 @@ begin
         perform app.refuse_hidden('There is no such message.');
     elsif message.sender_id <> me and not app.move_message(conversation_id, seq) or message.kind = 'system' then
         perform app.refuse_forbidden('Only the sender of a message can edit it.');
+    elsif app.is_held(message.id) then
+        perform app.refuse_forbidden('A moderator has to see this message first. It can be deleted, and sent anew.');
     elsif message.deleted_at is not null then
         perform app.refuse_forbidden('A deleted message cannot be changed.');
     elsif app.may_be_empty(message.kind) then
@@ -340,6 +353,8 @@ begin
     elsif message.deleted_at is null then
         update public.messages m set deleted_at = pg_catalog.clock_timestamp()
          where m.conversation_id = delete_message.conversation_id and m.seq = delete_message.seq;
+    else
+        perform app.delete_held(conversation_id, seq);
     end if;
     return app.my_message(conversation_id, seq);
 end

@@ -50,6 +50,30 @@ begin
 end
 $$;
 
+-- Returns a page of the messages that wait for a moderator, the oldest first.
+create or replace function api.held_messages(max_results integer default 50, after text default null) returns json
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+    return app.moderated_held(max_results, after);
+end
+$$;
+
+-- Releases a held message, which all members see then.
+create or replace function api.release_message(conversation_id uuid, seq bigint) returns json
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+    return app.decide_held(conversation_id, seq, true);
+end
+$$;
+
+-- Rejects a held message, which is deleted then.
+create or replace function api.reject_message(conversation_id uuid, seq bigint) returns json
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+    return app.decide_held(conversation_id, seq, false);
+end
+$$;
+
 -- Bans a user until a time, or for good.
 create or replace function api.ban_user(user_id uuid, until text default null) returns json
 language plpgsql set search_path = pg_catalog, pg_temp as $$

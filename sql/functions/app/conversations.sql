@@ -242,8 +242,8 @@ create or replace trigger keep_changed
     before update of conversation_id, user_id, role, joined_at on public.conversation_members
     for each row execute function app.validate_member();
 
--- Records a removed member in app.former_members, writes the event, removes its delivered mark, and ensures that the
--- group has an owner.
+-- Records a removed member in app.former_members, writes the event, removes its delivered mark and its held messages,
+-- and ensures that the group has an owner.
 create or replace function app.record_removal() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -261,6 +261,7 @@ begin
            joined_xid = case when f.wrote then f.joined_xid else excluded.joined_xid end;
     delete from public.delivered_marks d
      where d.conversation_id = old.conversation_id and d.user_id = old.user_id;
+    perform app.drop_held(old.conversation_id, old.user_id);
     if old.role = 'owner' then
         perform app.ensure_owner(old.conversation_id);
     end if;

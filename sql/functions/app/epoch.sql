@@ -68,6 +68,7 @@ begin
     update public.delivered_marks set changed_xid = '3' where changed_xid > horizon;
     update public.message_pieces set changed_xid = '3' where changed_xid > horizon;
     update app.message_streams set changed_xid = '3' where changed_xid > horizon;
+    update app.held_messages set changed_xid = '3' where changed_xid > horizon;
     update public.presence set changed_xid = '3' where changed_xid > horizon;
     update public.presence set hidden_xid = '3' where hidden_xid > horizon;
     update app.sessions set ended_xid = '3' where ended_xid > horizon;

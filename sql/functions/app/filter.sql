@@ -1,4 +1,4 @@
--- The operator's filter of words (`postline admin filter`). It holds for all writers: the triggers of messages,
+-- The operator's filter of words (`postline admin filter`). It is enforced for all writers: the triggers of messages,
 -- profiles and conversations call it. A text is parted into words, folded as names are for a search, and each is looked
 -- up by key, so that the length of the list does not matter. Without rules a message pays one `exists` of an empty
 -- table.
@@ -18,11 +18,22 @@ begin
 end
 $$;
 
--- Returns what is to be done about a text: `refuse`, `mask`, or null for a text without a word of the list. Each word
--- is looked up apart, by the whole key: with `= any` the planner read all rules and parted the text for each.
-create or replace function app.filter_action(scope text, value text) returns text
+-- Returns what is to be done about words: `refuse`, `hold`, `mask`, or null for words that are not in the list. Each is
+-- looked up apart, by the whole key: with `= any` the planner read all rules and parted the text for each.
+create or replace function app.words_action(scope text, words text[]) returns text
 language plpgsql stable set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
+begin
+    return (array['mask', 'hold', 'refuse'])[(
+        select max((select pg_catalog.array_position(array['mask', 'hold', 'refuse'], f.action) from app.filter_rules f
+                     where f.scope = words_action.scope and f.word = w.word))
+          from unnest(words) w (word))];
+end
+$$;
+
+-- Returns what is to be done about a text. The word `*` is in every message.
+create or replace function app.filter_action(scope text, value text) returns text
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
     words text[];
 begin
@@ -30,19 +41,35 @@ begin
         return null;
     end if;
     words := app.filtered_words(value);
-    return (select max((select f.action from app.filter_rules f
-                         where f.scope = filter_action.scope and f.word = w.word))
-              from unnest(words) w (word));
+    if scope = 'messages' then
+        words := words || '*'::text;
+    end if;
+    return app.words_action(scope, words);
 end
 $$;
 
--- Returns a text in which asterisks take the place of each word of the list, one for each of its characters.
+-- Returns the words of a message that hold it, in their order.
+create or replace function app.holding_words(value text) returns text[]
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+    return array(
+        select w.word
+          from (select w.word, min(w.place) as place
+                  from unnest(app.filtered_words(value) || '*'::text) with ordinality w (word, place)
+                 group by w.word) w
+          join app.filter_rules f on f.scope = 'messages' and f.word = w.word and f.action = 'hold'
+         order by w.place);
+end
+$$;
+
+-- Returns a text in which asterisks take the place of each word of the list that is refused or masked, one for each of
+-- its characters.
 create or replace function app.masked(scope text, value text) returns text
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
     return (
         select pg_catalog.string_agg(
-                   case when app.filter_action(scope, p.part[1]) is not null
+                   case when app.words_action(scope, app.filtered_words(p.part[1])) in ('refuse', 'mask')
                         then pg_catalog.repeat('*', pg_catalog.char_length(p.part[1])) else p.part[1] end,
                    '' order by p.place)
           -- The characters that part words, as for app.words_of. Those beyond ASCII that app.folded turns into one of
@@ -68,7 +95,7 @@ end
 $$;
 
 -- Returns a text as it may be stored: masked, or as it is. Raises content_refused (PL017) for one that the filter
--- refuses, with the name of its field; without a field it is masked instead.
+-- refuses, with the name of its field; without a field it is masked instead. What is to be held is masked only.
 create or replace function app.filtered(scope text, field text, value text) returns text
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -81,8 +108,20 @@ begin
         return value;
     end if;
     masked := app.masked(scope, value);
+    if action = 'hold' then
+        return coalesce(masked, value);
+    end if;
     -- The word is not one of the text's as it is written, such as one with a blank that the folding removes.
     return case when masked = value then pg_catalog.regexp_replace(value, '\S', '*', 'g') else masked end;
+end
+$$;
+
+-- Raises content_refused (PL017) for an edit that would have to be held.
+create or replace function app.refuse_held_edit() returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+    raise exception using errcode = 'PL017', detail = '{"field":"content"}',
+        message = 'A moderator has to see this text first: send it as a new message.';
 end
 $$;
 

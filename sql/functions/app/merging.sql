@@ -123,6 +123,7 @@ begin
                                          and t.participant2_id = greatest(account, o.user_id)
              where m.user_id = guest)
      order by c.id for update;
+    perform app.merge_held(guest, account);
     -- Messages that grow cannot move.
     perform app.finish_streams(guest, array(
         select c.id from public.conversations c
@@ -162,6 +163,7 @@ begin
         end if;
     end loop;
 
+    perform app.tell_held(account);
     perform app.merge_scheduled(guest, account);
     perform app.merge_blocks(guest, account);
     perform app.merge_reports(guest, account);

@@ -101,8 +101,8 @@ begin
 end
 $$;
 
--- Checks the details of a new message that has its number, and records its mentions. Returns the message without
--- mentions of users who are not members.
+-- Checks the details of a new message that has its number. Returns the message without mentions of users who are not
+-- members.
 create or replace function app.add_details(message public.messages) returns public.messages
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -124,7 +124,6 @@ begin
         perform app.check_everyone(message.conversation_id, message.sender_id);
     end if;
     message.mentions := app.mentioned_members(message.conversation_id, message.mentions);
-    perform app.record_mentions(message);
     return message;
 end
 $$;

@@ -67,6 +67,8 @@ declare
     seat public.conversation_members;
     original text;
     first bigint;
+    action text;
+    held text;
 begin
     -- app.number_messages has numbered it.
     if pg_catalog.current_setting('role') = 'postline_sender' then
@@ -101,9 +103,18 @@ begin
         perform app.refuse_content();
     end if;
     -- A message that is repeated has been sent, whatever the rules are now.
-    if new.content <> '' and exists (select from app.filter_rules) and not app.is_repeated(new) then
+    if new.content is not null and exists (select from app.filter_rules) and new.event is null
+       and not app.is_repeated(new) then
         original := new.content;
-        new.content := app.filtered('messages', 'content', original);
+        action := app.filter_action('messages', original);
+        if action is not null then
+            new.content := app.filtered('messages', 'content', original);
+        end if;
+        -- A message that streams is held at its end.
+        if action = 'hold' and new.version <> 0 and new.kind <> 'system' then
+            held := new.content;
+            new.content := null;
+        end if;
     end if;
 
     update public.conversations c
@@ -151,6 +162,9 @@ begin
     end if;
     if app.has_details(new) then
         new := app.add_details(new);
+        if held is null then
+            perform app.record_mentions(new);
+        end if;
     end if;
 
     -- Only app.start_stream can write the version.
@@ -160,9 +174,12 @@ begin
     new.version := 1;
     new.sent_xid := xid;
     new.changed_xid := xid;
-    -- A repeated send of a masked message is compared with what was sent.
-    new.first_sent := case when original <> new.content
+    -- A repeated send of a masked or held message is compared with what was sent.
+    new.first_sent := case when original <> new.content or held is not null
                            then app.message_hash(new.kind, original, new.attachment, new.data) end;
+    if held is not null then
+        new := app.hold_message(new, held);
+    end if;
     return new;
 end
 $$;
@@ -207,6 +224,7 @@ create or replace function app.validate_message() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     sent_xid xid8;
+    action text;
     has_details boolean := app.has_details(old) or app.has_details(new);
     is_other boolean := row(new.id, new.conversation_id, new.seq, new.sender_id, new.client_id, new.reply_to_seq)
         is distinct from row(old.id, old.conversation_id, old.seq, old.sender_id, old.client_id, old.reply_to_seq);
@@ -222,6 +240,9 @@ begin
             if has_details then
                 perform app.replace_mentions(old, new);
             end if;
+            if new.deleted_at is not null then
+                perform app.move_held(new);
+            end if;
             return new;
         end if;
     end if;
@@ -230,6 +251,15 @@ begin
             message = 'The ids, conversation, number, sender and reply of a message cannot be changed.';
     end if;
     if old.deleted_at is not null then
+        -- The decision about a held message (app.release_held and app.reject_held).
+        if new.version <> old.version
+           and exists (select from app.held_messages h where h.message_id = old.id) then
+            if has_details then
+                perform app.replace_mentions(old, new);
+            end if;
+            new.changed_xid := pg_catalog.pg_current_xact_id();
+            return new;
+        end if;
         raise exception using errcode = 'PL007', message = 'A deleted message cannot be changed.';
     end if;
     if new.deleted_at is not null then
@@ -261,10 +291,21 @@ begin
           and new.edited_at is not distinct from old.edited_at then
         new.edited_at := pg_catalog.clock_timestamp();
     end if;
-    if new.content <> '' and new.content is distinct from old.content and exists (select from app.filter_rules) then
-        -- The end of a stream is masked: its members have seen the text.
-        new.content := app.filtered(
-            'messages', case when new.version = old.version then 'content' end, new.content);
+    if new.deleted_at is null and row(new.content, new.data) is distinct from row(old.content, old.data)
+       and exists (select from app.filter_rules) then
+        -- The end of a stream is not refused but masked: its members have seen the text. A rule about every message is
+        -- also about the data that an app may show.
+        action := app.filter_action(
+            'messages', case when new.content is distinct from old.content then new.content else '' end);
+        if action = 'hold' and new.version = old.version then
+            perform app.refuse_held_edit();
+        elsif action is not null then
+            new.content := app.filtered(
+                'messages', case when new.version = old.version then 'content' end, new.content);
+        end if;
+        if action = 'hold' then
+            new := app.hold_message(new, new.content);
+        end if;
     end if;
     if new.attachment is distinct from old.attachment and new.attachment is not null then
         perform app.check_attachment(new.attachment);

@@ -1,5 +1,5 @@
--- The actions of moderators: the queue of reports, removing messages, and banning users. Each function checks
--- app.moderator() first, and writes a row of admin.audit in the same transaction.
+-- The actions of moderators: the queues of reports and of held messages, removing messages, and banning users. Each
+-- function checks app.moderator() first, and writes a row of admin.audit in the same transaction.
 
 -- Records a moderator's action.
 create or replace function app.record_moderation(action text, user_id uuid, detail jsonb) returns void
@@ -111,6 +111,39 @@ begin
     return (
         select pg_catalog.row_to_json(w) from (select
             message.conversation_id, message.seq, message.version, app.utc(message.deleted_at) as deleted_at) w);
+end
+$$;
+
+-- Returns a page of the held messages, for a moderator, without its own.
+create or replace function app.moderated_held(max_results integer, after text) returns json
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    return app.held_page(max_results, after, app.moderator());
+end
+$$;
+
+-- Releases or rejects a held message of another user, and returns its new version.
+create or replace function app.decide_held(conversation_id uuid, seq bigint, is_released boolean) returns json
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    me uuid := app.moderator();
+    held app.held_messages := app.locked_held(conversation_id, seq);
+begin
+    if held.message_id is null or held.sender_id = me then
+        perform app.refuse_hidden('There is no such held message.');
+    elsif not is_released then
+        perform app.reject_held(held);
+    elsif not app.release_held(held) then
+        perform app.refuse_forbidden('Its sender can no longer write in the conversation: reject the message.');
+    end if;
+    perform app.record_moderation(
+        case when is_released then 'release-message' else 'reject-message' end, held.sender_id,
+        pg_catalog.jsonb_build_object('conversation', conversation_id, 'seq', seq));
+    return (
+        select pg_catalog.row_to_json(w) from (
+            select m.conversation_id, m.seq, m.version, app.utc(m.deleted_at) as deleted_at
+              from public.messages m
+             where m.conversation_id = decide_held.conversation_id and m.seq = decide_held.seq) w);
 end
 $$;
 

@@ -238,6 +238,7 @@ end;
 -- `offset 0` keeps the sender's lookup apart, so that consecutive messages of one sender share it.
 create view app.message_objects with (security_invoker = true) as
 select m.id, m.conversation_id, m.seq, m.sender_id, m.client_id, m.version, m.sent_xid, m.changed_xid, m.reply_to_seq,
+       m.deleted_at,
        app.message_object(
            m, s.object, r.mark,
            case when m.reply_to_seq is not null then (

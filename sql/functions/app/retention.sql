@@ -22,8 +22,11 @@ begin
     on conflict do nothing;
     update public.media f set removed_at = pg_catalog.now()
      where f.removed_at is null and f.id = any (array(
-            select i.id from public.messages m cross join lateral unnest(app.media_ids(m.attachment)) i (id)
-             where m.conversation_id = new.id and m.seq < new.first_seq and m.attachment is not null));
+            select i.id
+              from public.messages m
+              left join app.held_messages h on h.message_id = m.id
+             cross join lateral unnest(app.media_ids(coalesce(h.attachment, m.attachment))) i (id)
+             where m.conversation_id = new.id and m.seq < new.first_seq));
     perform app.remove_stream(s.conversation_id, s.seq) from app.message_streams s
       where s.conversation_id = new.id and s.seq < new.first_seq;
     perform app.remove_reactions(c.conversation_id, c.seq)

@@ -37,6 +37,9 @@ begin
     if (select count(*) from app.message_streams s where s.sender_id = me) >= app.max_streams() then
         perform app.refuse_forbidden(pg_catalog.format(
             '%s of your messages are streaming. Finish one before you start another.', app.max_streams()));
+    elsif exists (select from app.filter_rules f where f.scope = 'messages' and f.word = '*') then
+        -- Its members would see the text before the moderator.
+        perform app.refuse_forbidden('Messages cannot stream here: a moderator sees each of them first.');
     end if;
     -- The version tells the triggers, and only this function can write it.
     insert into public.messages (

@@ -547,6 +547,9 @@ begin
                  cross join lateral (
                         select s.id, s.object from app.sender_objects s where s.id = i.id offset 0) s)
             select m.id, (m.message).seq,
+                   -- A deleted message of the user may be held.
+                   case when (m.message).deleted_at is not null and (m.message).sender_id = auth.uid()
+                        then (m.message).id end as own_id,
                    app.message_object(
                        m.message, app.conversation_member(m.id),
                        s.members[pg_catalog.array_position(s.ids, (m.message).sender_id)], m.mark,
@@ -558,7 +561,7 @@ begin
             union all
             -- Limited conversations: the view contains a message that the page does not. If numbers are reserved for
             -- messages that are still to be moved, it is the next one before them.
-            select c.id, 0, null, true
+            select c.id, 0, null, null, true
               from conversation c
              where c.after_seq is null and c.newest > c.most
                and (c.entered or exists (
@@ -576,6 +579,9 @@ begin
                     exit page;
                 end if;
                 continue;
+            end if;
+            if part.own_id is not null then
+                part.object := app.own_form(part.own_id, part.object);
             end if;
             found_messages := found_messages || part.object;
             room := room - pg_catalog.octet_length(part.object);

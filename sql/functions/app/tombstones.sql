@@ -63,6 +63,7 @@ begin
     perform app.hide_presence(new.id);
     delete from app.devices d where d.user_id = new.id;
     delete from public.scheduled_messages s where s.sender_id = new.id;
+    delete from app.held_messages h where h.sender_id = new.id;
     delete from public.blocks b where b.blocker_id = new.id;
     delete from public.media m where m.owner_id = new.id and m.used_at is null;
     delete from app.identities i where i.user_id = new.id;

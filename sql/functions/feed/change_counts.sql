@@ -35,6 +35,7 @@ declare
     audience integer := 0;
     own_reactions integer := 0;
     piece_bytes bigint := 0;
+    held_bytes bigint := 0;
     -- Former members, of conversations in `entered`, who wrote in them.
     writers integer := 0;
 begin
@@ -102,6 +103,9 @@ begin
     if mutes > 0 then
         select count(*) into mutes from (
             select from feed.changed_mutes(lows, highs) limit most_mutes + 1) n;
+        -- A message that is held changes its sender's own conversation.
+        select coalesce(sum(n.content_bytes), 0) into held_bytes from (
+            select h.content_bytes from feed.changed_held(lows, highs) h limit most_rows) n;
     end if;
     if reactions > 0 then
         select count(*) into reactions from (
@@ -120,7 +124,7 @@ begin
             select t.content from feed.changed_pieces(lows, highs) t limit most_rows + 1) n;
     end if;
     has_too_many := members > most_rows or profiles > most_profiles or profile_audience > most_profile_audience
-        or conversations > most_conversations or messages > most_rows or bytes + piece_bytes > most_bytes
+        or conversations > most_conversations or messages > most_rows or bytes + piece_bytes + held_bytes > most_bytes
         or former_members > most_rows or pg_catalog.cardinality(entered) > most_entered or writers > most_rows
         or presence > most_presence or audience > most_audience or mutes > most_mutes
         or reactions > most_rows or own_reactions > most_rows or delivered > most_rows

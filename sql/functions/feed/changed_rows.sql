@@ -115,6 +115,18 @@ begin atomic
          where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) r;
 end;
 
+create or replace function feed.changed_held(lows xid8[], highs xid8[])
+returns table (message_id uuid, content_bytes integer)
+language sql stable
+begin atomic
+    select r.message_id, pg_catalog.octet_length(r.content)
+      from unnest(changed_held.lows, changed_held.highs) as s (low, high)
+     cross join lateral (
+        select t.message_id, t.content
+          from app.held_messages t
+         where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) r;
+end;
+
 create or replace function feed.changed_delivered_marks(lows xid8[], highs xid8[])
 returns table (conversation_id uuid, user_id uuid, last_delivered_seq bigint, changed_xid xid8)
 language sql stable

@@ -24,7 +24,7 @@ drop function if exists feed.look_for_mutes(pg_snapshot);
 -- result has one row `many`, and feed.users_with_changes returns the affected users. Deleted users are returned in any
 -- case, since their sessions end.
 --
--- Rows of presence, mutes, reactions, delivered marks and pieces have these kinds:
+-- Rows of presence, mutes, reactions, delivered marks, pieces and held messages have these kinds:
 --
 --   behind            `user_id` has begun or ceased to hide its presence, so that it sees other presence of all users.
 --                     The poll does not contain it: live sessions of the user must resync (`sync.lagged`), and their
@@ -38,6 +38,8 @@ drop function if exists feed.look_for_mutes(pg_snapshot);
 --   opening_reaction  the reactions to one of the newest messages of a conversation that a user has joined
 --   piece             the new text of the message `seq`, which grows, for all members
 --   opening_piece     the text of a message that grows, of a conversation that a user has joined
+--   own_message       the message `seq`, which is held, as its sender `user_id` sees it, for that user instead of
+--                     `message` and `opening_message`, which follow
 --   delivered         the devices of `user_id` have received the messages up to `seq`, for the other members
 --
 -- A session's right to see presence is fixed for its subscription, since a user who changes it must resync. Nodes need
@@ -138,6 +140,9 @@ begin
     end if;
     if counts.conversations > 0 then
         return query select * from feed.read_conversations(lows, highs);
+    end if;
+    if counts.mutes > 0 then
+        return query select * from feed.read_held(lows, highs);
     end if;
     if counts.messages > 0 then
         -- Not a function: it could not be inlined, and its call would add 4 % to a poll with one message.

@@ -4,7 +4,7 @@
 -- they are returned.
 --
 -- Kinds of rows that not every version knows are returned only if `features` names them, `presence`, `mutes`,
--- `reactions`, `delivered` and `pieces`: a node rejects a poll with an unknown kind.
+-- `reactions`, `delivered`, `pieces` and `held`: a node rejects a poll with an unknown kind.
 --
 -- With `packed`, the audience of a row without a tail is in `tail`, as array_send writes it, in hexadecimal. For a
 -- thousand conversations that takes a fifth of the time of writing the array.
@@ -41,5 +41,6 @@ begin atomic
                 then 'reactions' = any (poll_changes.features)
                 when l.kind = 'delivered' then 'delivered' = any (poll_changes.features)
                 when l.kind in ('piece', 'opening_piece') then 'pieces' = any (poll_changes.features)
+                when l.kind = 'own_message' then 'held' = any (poll_changes.features)
                 else true end;
 end;
