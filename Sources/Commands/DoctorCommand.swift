@@ -60,7 +60,7 @@ extension SettingsUnderTest {
             mail: try? settings.mail.settings(accounts: settings.accountProvider),
             media: try? settings.media.settings(jwtSecret: settings.jwtSecret),
             appleKeys: settings.apple.clients.isEmpty ? nil : try? settings.apple.source(),
-            reports: try? settings.safety.webhook())
+            reports: try? settings.safety.webhook(), filter: try? settings.safety.filterWebhook())
     }
 }
 
@@ -72,6 +72,7 @@ extension Settings {
         _ = try media.settings(jwtSecret: jwtSecret)
         _ = try apple.source()
         _ = try safety.webhook()
+        _ = try safety.filterWebhook()
     }
 
     /// The reason why a node would not start with these settings, or nil.

@@ -35,6 +35,9 @@ struct Node: Sendable {
     /// The service that tells a webhook of new reports, or nil if none is configured.
     private let reportNotifier: ReportNotifier?
 
+    /// The service that asks a webhook about held messages, or nil if none is configured.
+    private let heldMessageDecider: HeldMessageDecider?
+
     /// The certificate's reloader, or nil without TLS.
     private let renewal: CertificateRenewal?
 
@@ -112,6 +115,10 @@ struct Node: Sendable {
         }
         reportNotifier = try settings.safety.webhook().map { [service, logger] in
             ReportNotifier($0, database: service.database, logger: logger)
+        }
+        heldMessageDecider = try settings.safety.filterWebhook().map { [service, logger] in
+            HeldMessageDecider(
+                $0, fallback: settings.safety.filter.fallback, database: service.database, logger: logger)
         }
         pusher = push.map { [databaseURL, logger] in
             Pusher(
@@ -217,6 +224,7 @@ struct Node: Sendable {
             [service, Servers(settings: settings, lines: server, gateway: gateway), stage]
             + (renewal.map { [$0] } ?? []) + (pusher.map { [$0] } ?? [])
             + (mailer.map { [$0] } ?? []) + (reportNotifier.map { [$0] } ?? [])
+            + (heldMessageDecider.map { [$0] } ?? [])
         // At debug level the group would log the services themselves with all their properties.
         var grouping = logger
         grouping.logLevel = max(logger.logLevel, .info)

@@ -39,7 +39,9 @@ package struct DoctorRun: Sendable {
         await PushCheck(settings: settings.push).examine(report)
         await MailCheck(settings: settings.mail).examine(report)
         await MediaCheck(settings: settings.media).examine(report)
-        await ReportCheck(webhook: settings.reports).examine(report)
+        await WebhookCheck(webhook: settings.reports, about: "reports", settings: "POSTLINE_REPORT").examine(report)
+        await WebhookCheck(webhook: settings.filter, about: "held messages", settings: "POSTLINE_FILTER")
+            .examine(report)
         await AppleCheck(keys: settings.appleKeys).examine(report)
         guard let url = settings.databaseURL, !url.isEmpty else { return }
         let reactor = Reactor(name: "doctor")

@@ -27,7 +27,8 @@ package struct SettingsUnderTest: Sendable {
     let mail: MailSettings?
     let media: MediaSettings?
     let appleKeys: (any KeySetSource)?
-    let reports: ReportWebhookSettings?
+    let reports: WebhookSettings?
+    let filter: WebhookSettings?
 
     /// Creates the settings. Each value is as a node would use it.
     ///
@@ -44,6 +45,7 @@ package struct SettingsUnderTest: Sendable {
     ///   - media: the media settings, or nil if pictures are off.
     ///   - appleKeys: Apple's keys, or nil if Sign in with Apple is off.
     ///   - reports: the webhook of new reports, or nil if none is set.
+    ///   - filter: the webhook that decides about held messages, or nil if none is set.
     package init(
         flaw: String?, jwtSecret: String?, jwtIssuer: String, accountProvider: AccountProvider,
         unknownVariables: [(name: String, nearest: String?)], host: String, port: Int,
@@ -51,7 +53,7 @@ package struct SettingsUnderTest: Sendable {
         httpPort: Int?, operationsHost: String, operationsPort: Int?, databaseURL: String?,
         listenDatabaseURL: String?, replicaDatabaseURL: String?, adminDatabaseURL: String?, poolSize: Int,
         push: PushSettings?, mail: MailSettings?, media: MediaSettings?, appleKeys: (any KeySetSource)?,
-        reports: ReportWebhookSettings?
+        reports: WebhookSettings?, filter: WebhookSettings?
     ) {
         self.flaw = flaw
         self.jwtSecret = jwtSecret
@@ -76,5 +78,6 @@ package struct SettingsUnderTest: Sendable {
         self.media = media
         self.appleKeys = appleKeys
         self.reports = reports
+        self.filter = filter
     }
 }

@@ -42,13 +42,15 @@ extension HTTPClient {
 
     /// Sends a POST, and reads a response of at most 64 KiB.
     ///
-    /// - Throws: the reason why there was no response within ten seconds.
-    package func post(_ url: String, _ headers: [(String, String)], _ body: [UInt8]) async throws -> ProviderResponse {
+    /// - Throws: the reason why there was no response within the timeout.
+    package func post(
+        _ url: String, _ headers: [(String, String)], _ body: [UInt8], within timeout: Duration = .seconds(10)
+    ) async throws -> ProviderResponse {
         var request = HTTPClientRequest(url: url)
         request.method = .POST
         request.headers = HTTPHeaders(headers)
         request.body = .bytes(ByteBuffer(bytes: body))
-        return try await response(to: request, within: .seconds(10)) { response in
+        return try await response(to: request, within: timeout) { response in
             let answered = try await response.body.collect(upTo: 65_536)
             let retry = response.headers.first(name: "retry-after").flatMap { Int64($0) }
             return ProviderResponse(

@@ -21,7 +21,19 @@ package struct SignedWebhook: Sendable {
     /// - Parameter id: the id of the body, the same if it is posted again.
     /// - Throws: the reason why there was no response.
     package func post(_ body: some Encodable, id: String) async throws -> ProviderResponse {
-        let bytes = try body.json()
+        try await post(body.json(), id: id)
+    }
+
+    /// Sends a signed POST.
+    ///
+    /// - Parameters:
+    ///   - bytes: the body, JSON.
+    ///   - id: the id of the body, the same if it is posted again.
+    ///   - timeout: the time within which the response must have come.
+    /// - Throws: the reason why there was no response.
+    package func post(
+        _ bytes: [UInt8], id: String, within timeout: Duration = .seconds(10)
+    ) async throws -> ProviderResponse {
         let timestamp = "\(Int64(exactly: Date().timeIntervalSince1970.rounded(.down)) ?? 0)"
         // The time is signed too, so that a recorded request cannot be replayed later.
         var code = HMAC<SHA256>(key: SymmetricKey(data: Array(secret.utf8)))
@@ -32,7 +44,7 @@ package struct SignedWebhook: Sendable {
             [
                 ("content-type", "application/json"), ("postline-delivery", id), ("postline-timestamp", timestamp),
                 ("postline-signature", "v1=\(code.finalize().hexadecimal)"),
-            ], bytes)
+            ], bytes, within: timeout)
     }
 
     /// Checks that it would accept a request, by `{"type":"check"}`. Returns nil or the error.

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Outbox
 
-/// The settings of reports and of old messages, and how users reach the operator.
+/// The settings of reports, of the filter and of old messages, and how users reach the operator.
 struct SafetySources: Sendable {
     var contactURL: String?
     var retentionDays = 90
@@ -9,24 +9,45 @@ struct SafetySources: Sendable {
     var webhookURL: String?
     var webhookSecret: String?
     var authoritiesFile: String?
+    var filter = Filter()
+
+    /// The settings of the webhook that decides about held messages.
+    struct Filter: Sendable {
+        var webhookURL: String?
+        var webhookSecret: String?
+        var authoritiesFile: String?
+
+        /// The decision if the webhook makes none.
+        var fallback = HeldMessageDecision.hold
+    }
 
     /// Returns the webhook that is told of new reports, or nil if none is set.
     ///
     /// - Throws: `SettingsError`, which names the setting and its valid values.
-    func webhook() throws(SettingsError) -> ReportWebhookSettings? {
-        guard let webhookURL else {
-            if webhookSecret != nil {
-                throw SettingsError("POSTLINE_REPORT_WEBHOOK_SECRET needs POSTLINE_REPORT_WEBHOOK_URL too.")
-            }
+    func webhook() throws(SettingsError) -> WebhookSettings? {
+        try Self.webhook(webhookURL, webhookSecret, authoritiesFile, "POSTLINE_REPORT")
+    }
+
+    /// Returns the webhook that decides about held messages, or nil if none is set.
+    ///
+    /// - Throws: `SettingsError`, which names the setting and its valid values.
+    func filterWebhook() throws(SettingsError) -> WebhookSettings? {
+        try Self.webhook(filter.webhookURL, filter.webhookSecret, filter.authoritiesFile, "POSTLINE_FILTER")
+    }
+
+    private static func webhook(
+        _ url: String?, _ secret: String?, _ authoritiesFile: String?, _ group: String
+    ) throws(SettingsError) -> WebhookSettings? {
+        guard let url else {
+            if secret != nil { throw SettingsError("\(group)_WEBHOOK_SECRET needs \(group)_WEBHOOK_URL too.") }
             return nil
         }
-        try SettingChecks.url(webhookURL, "POSTLINE_REPORT_WEBHOOK_URL")
+        try SettingChecks.url(url, "\(group)_WEBHOOK_URL")
         if let authoritiesFile {
-            _ = try SettingChecks.contents(of: authoritiesFile, "POSTLINE_REPORT_AUTHORITIES_FILE")
+            _ = try SettingChecks.contents(of: authoritiesFile, "\(group)_AUTHORITIES_FILE")
         }
-        return ReportWebhookSettings(
-            url: webhookURL, secret: try SettingChecks.webhookSecret(webhookSecret, "POSTLINE_REPORT"),
-            authorities: authoritiesFile)
+        return WebhookSettings(
+            url: url, secret: try SettingChecks.webhookSecret(secret, group), authorities: authoritiesFile)
     }
 }
 

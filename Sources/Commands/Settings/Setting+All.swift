@@ -290,6 +290,18 @@ extension Setting {
         Setting(
             "report_authorities_file", \.safety.authoritiesFile, .file,
             "Additional trusted certificates (PEM) for that webhook."),
+        Setting(
+            "filter_webhook_url", \.safety.filter.webhookURL, .text,
+            "A URL that decides about each message that the filter holds."),
+        Setting(
+            "filter_webhook_secret", \.safety.filter.webhookSecret, .text,
+            "The secret that signs its requests, at least 32 bytes."),
+        Setting(
+            "filter_webhook_default", \.safety.filter.fallback, .choice,
+            "The decision if that webhook makes none within 2 seconds: hold (for a moderator), release or reject."),
+        Setting(
+            "filter_authorities_file", \.safety.filter.authoritiesFile, .file,
+            "Additional trusted certificates (PEM) for that webhook."),
     ]
 
     private static let bounds = [

@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 package import DatabaseAccess
 import Foundations
 package import Logging
@@ -8,7 +7,7 @@ import ServiceLifecycle
 
 /// Tells the operator's webhook of each new report (`docs/safety.md`). One node, the leader, does it for all.
 package final class ReportNotifier: Service {
-    private let settings: ReportWebhookSettings
+    private let settings: WebhookSettings
     private let database: Database
     private let logger: Logger
 
@@ -20,24 +19,15 @@ package final class ReportNotifier: Service {
     private static let pause = Duration.seconds(1)
 
     /// - Parameter database: the service's database, which must run as long as this service.
-    package init(_ settings: ReportWebhookSettings, database: Database, logger: Logger) {
+    package init(_ settings: WebhookSettings, database: Database, logger: Logger) {
         self.settings = settings
         self.database = database
         self.logger = logger
     }
 
-    /// Checks that the webhook would accept a report. Returns nil or the error.
-    package static func check(_ settings: ReportWebhookSettings) async -> String? {
-        do {
-            return try await withWebhook(settings) { await $0.check() }
-        } catch {
-            return "\(error)"
-        }
-    }
-
     /// Runs until the service is stopped.
     package func run() async throws {
-        try await Self.withWebhook(settings) { webhook in
+        try await settings.withWebhook { webhook in
             let (orders, leased) = AsyncStream<ReportOrder>.makeStream()
             await withDiscardingTaskGroup { group in
                 group.addTask {
@@ -51,21 +41,6 @@ package final class ReportNotifier: Service {
             }
             try? await self.deliveries.settle(self.record)
         }
-    }
-
-    private static func withWebhook<Value: Sendable>(
-        _ settings: ReportWebhookSettings, _ body: (SignedWebhook) async throws -> Value
-    ) async throws -> Value {
-        let client = try HTTPClient.forProviders(trusting: settings.authorities)
-        let value: Value
-        do {
-            value = try await body(SignedWebhook(url: settings.url, secret: settings.secret, client: client))
-        } catch {
-            try? await client.shutdown()
-            throw error
-        }
-        try await client.shutdown()
-        return value
     }
 
     private func runPollLoop(_ leased: AsyncStream<ReportOrder>.Continuation) async {
@@ -136,21 +111,6 @@ package final class ReportNotifier: Service {
         """)
     private static let recordStatement = Statement(
         "app.record_report_results", "select app.record_report_results($1::uuid[], $2::float8[])")
-}
-
-/// The webhook that is told of new reports.
-package struct ReportWebhookSettings: Sendable {
-    let url: String
-    let secret: String
-
-    /// A file of additional trusted certificates (PEM), or nil.
-    let authorities: String?
-
-    package init(url: String, secret: String, authorities: String?) {
-        self.url = url
-        self.secret = secret
-        self.authorities = authorities
-    }
 }
 
 /// A new report, without content: its ids, reason and time.
