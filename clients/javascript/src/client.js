@@ -1,5 +1,5 @@
 import { ClientCore } from './client-core.js'
-import { endsSession, invalidParams, PostlineError } from './errors.js'
+import { check, endsSession, invalidParams, PostlineError } from './errors.js'
 import { messageParams } from './file.js'
 import { Listeners } from './listeners.js'
 import { noIDs } from './mirror.js'
@@ -410,9 +410,7 @@ export class PostlineClient {
    */
   async schedule(conversationID, content, dueAt, options = {}) {
     checkMessage('schedule', content, options)
-    if (!(dueAt instanceof Date) || Number.isNaN(dueAt.getTime())) {
-      throw invalidParams('dueAt', '"dueAt" must be a Date.')
-    }
+    check(dueAt instanceof Date && !Number.isNaN(dueAt.getTime()), 'dueAt', 'a Date')
     return this.call('messages.schedule', {
       conversation_id: conversationID, client_id: uuid(), due_at: dueAt.toISOString(),
       ...messageParams(content, options),

@@ -73,6 +73,18 @@ export function offlineError(message = 'There is no connection to the server.') 
 export function invalidParams(field, message) { return new PostlineError('invalid_params', message, { field }) }
 
 /**
+ * Checks an argument.
+ *
+ * @param {any} isRight
+ * @param {string} field
+ * @param {string} what What the argument must be.
+ * @throws {PostlineError} `invalid_params`
+ */
+export function check(isRight, field, what) {
+  if (!isRight) throw invalidParams(field, `"${field}" must be ${what}.`)
+}
+
+/**
  * Returns the error of a storage that cannot be read or written.
  *
  * @param {any} error

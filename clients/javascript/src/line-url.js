@@ -1,4 +1,4 @@
-import { invalidParams } from './errors.js'
+import { check } from './errors.js'
 
 /**
  * Returns the URL of the WebSocket: the server's address with `/v1/line`, unless it has a path.
@@ -11,9 +11,6 @@ export function lineURL(address) {
   const page = globalThis.location?.href
   // React Native's URL cannot resolve or change addresses, so absolute ones do without it.
   if (!/^[a-z]+:/i.test(url) && page) url = new URL(url, page).href
-  if (!/^(https?|wss?):\/\/[^/]/i.test(url)) {
-    const message = `"url" must be an address such as https://chat.example.com, not ${url}.`
-    throw invalidParams('url', message)
-  }
+  check(/^(https?|wss?):\/\/[^/]/i.test(url), 'url', `an address such as https://chat.example.com, not ${url}`)
   return url.replace(/^http/i, 'ws').replace(/^(wss?:\/\/[^/]+)\/?$/i, '$1/v1/line')
 }

@@ -1,5 +1,5 @@
 import { byteCount } from './connection.js'
-import { invalidParams } from './errors.js'
+import { check, invalidParams } from './errors.js'
 
 /** The options of `PostlineClient`. */
 export const clientOptions = [
@@ -55,12 +55,8 @@ export function checkMessage(taker, content, options) {
   const { kind, attachment, attachments, reply_to_seq: seq } = options
   checkContent(content, hasFiles || attachment || attachments || (kind ?? 'text') !== 'text')
   checkDetails(options)
-  if (attachments && !(Array.isArray(attachments) && attachments.length >= 1 && attachments.length <= 10)) {
-    throw invalidParams('attachments', '"attachments" must be 1 to 10 attachments.')
-  }
-  if (seq !== undefined && !(Number.isSafeInteger(seq) && seq > 0)) {
-    throw invalidParams('reply_to_seq', '"reply_to_seq" must be the seq of a message.')
-  }
+  check(!attachments || (isList(attachments, 10) && attachments.length), 'attachments', '1 to 10 attachments')
+  check(seq === undefined || (Number.isSafeInteger(seq) && seq > 0), 'reply_to_seq', 'the seq of a message')
 }
 
 /**
@@ -80,14 +76,18 @@ export function checkEdit(message, content, options) {
 
 /** @param {any} options */
 function checkDetails({ mentions, data }) {
-  if (mentions && !(Array.isArray(mentions) && mentions.length <= maxMentions)) {
-    throw invalidParams('mentions', '"mentions" must be at most 50 ids of users.')
-  }
+  check(!mentions || isList(mentions, maxMentions), 'mentions', 'at most 50 ids of users')
   mentions?.forEach((/** @type {any} */ id, /** @type {number} */ index) => checkID(`mentions[${index}]`, id))
-  if (data && !(typeof data === 'object' && !Array.isArray(data) && byteCount(JSON.stringify(data)) <= maxDataBytes)) {
-    throw invalidParams('data', '"data" must be an object of at most 4 KiB of JSON.')
-  }
+  check(
+    !data || (typeof data === 'object' && !Array.isArray(data) && byteCount(JSON.stringify(data)) <= maxDataBytes),
+    'data', 'an object of at most 4 KiB of JSON')
 }
+
+/**
+ * @param {any} value
+ * @param {number} most
+ */
+function isList(value, most) { return Array.isArray(value) && value.length <= most }
 
 /**
  * @param {any} content
@@ -95,9 +95,10 @@ function checkDetails({ mentions, data }) {
  */
 function checkContent(content, mayBeEmpty) {
   // A character may have two units, and half a one is none.
-  if (typeof content === 'string' && (content || mayBeEmpty) && /** @type {any} */ (content).isWellFormed?.() !== false
-    && (content.length <= maxCharacters || [...content].length <= maxCharacters)) return
-  throw invalidParams('content', '"content" must be a string of 1 to 8,000 whole characters.')
+  const isRight = typeof content === 'string' && (content || mayBeEmpty)
+    && /** @type {any} */ (content).isWellFormed?.() !== false
+    && (content.length <= maxCharacters || [...content].length <= maxCharacters)
+  check(isRight, 'content', 'a string of 1 to 8,000 whole characters')
 }
 
 /**
@@ -120,8 +121,8 @@ export function checkIsMessage(taker, message) {
  * @throws {PostlineError} `invalid_params`
  */
 export function checkID(field, id) {
-  if (typeof id === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id)) return
-  throw invalidParams(field, `"${field}" must be a UUID in lower case.`)
+  const isRight = typeof id === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id)
+  check(isRight, field, 'a UUID in lower case')
 }
 
 /**

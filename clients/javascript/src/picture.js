@@ -1,4 +1,4 @@
-import { invalidParams } from './errors.js'
+import { check, invalidParams } from './errors.js'
 
 /**
  * A file to upload: `type` is a type that the server accepts. Of a video or an audio `duration_ms` and `waveform` are
@@ -76,8 +76,8 @@ async function ofImage(file, make) {
  */
 export async function pictureOf(file, make) {
   const picture = file instanceof Blob ? await make(file) : file
-  if (picture?.blob instanceof Blob) return picture
-  throw invalidParams('file', '"file" must be a File, a Blob or a Picture.')
+  check(picture?.blob instanceof Blob, 'file', 'a File, a Blob or a Picture')
+  return picture
 }
 
 /**

@@ -8,6 +8,15 @@ export function offlineError(message?: string | undefined): PostlineError;
  */
 export function invalidParams(field: string | undefined, message: string): PostlineError;
 /**
+ * Checks an argument.
+ *
+ * @param {any} isRight
+ * @param {string} field
+ * @param {string} what What the argument must be.
+ * @throws {PostlineError} `invalid_params`
+ */
+export function check(isRight: any, field: string, what: string): void;
+/**
  * Returns the error of a storage that cannot be read or written.
  *
  * @param {any} error
