@@ -799,11 +799,15 @@ CREATE FUNCTION admin.add_filter_rule(operator text, word text, scope text, acti
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-    folded text := admin.filter_word(word);
-    scopes text[] := admin.filter_scopes(scope);
+    folded text := case word when '*' then word else admin.filter_word(word) end;
+    scopes text[] := case when scope is null and action = 'hold' then '{messages}' else admin.filter_scopes(scope) end;
 begin
-    if not coalesce(action in ('refuse', 'mask'), false) then
-        raise exception using errcode = 'PA001', message = 'The action must be refuse or mask.';
+    if not coalesce(action in ('refuse', 'mask', 'hold'), false) then
+        raise exception using errcode = 'PA001', message = 'The action must be refuse, mask or hold.';
+    elsif action = 'hold' and scopes <> '{messages}' then
+        raise exception using errcode = 'PA001', message = 'Only messages can be held: give --scope messages, or none.';
+    elsif folded = '*' and action <> 'hold' then
+        raise exception using errcode = 'PA001', message = 'The word * is every message, which can only be held.';
     end if;
     insert into app.filter_rules as f (scope, word, action)
     select s, folded, add_filter_rule.action from unnest(scopes) s
@@ -865,6 +869,31 @@ begin
     return ends_at;
 end
 $_$;
+
+CREATE FUNCTION admin.decide_held(operator text, conversation text, seq bigint, is_released boolean) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    conversation_id uuid := admin.checked_id(conversation, 'conversation');
+    held app.held_messages := app.locked_held(conversation_id, seq);
+begin
+    if held.message_id is null then
+        raise exception using errcode = 'PA002', message = 'There is no such held message.';
+    elsif not is_released then
+        perform app.reject_held(held);
+    elsif not app.release_held(held) then
+        raise exception using errcode = 'PA004',
+            message = 'Its sender can no longer write in the conversation: reject the message.';
+    end if;
+    perform admin.record_action(
+        operator, case when is_released then 'release-message' else 'reject-message' end, held.sender_id,
+        pg_catalog.jsonb_build_object('conversation', conversation_id, 'seq', seq));
+    return pg_catalog.json_build_object(
+        'conversation_id', conversation_id, 'seq', seq, 'is_released', is_released,
+        'sender', admin.user_object(held.sender_id, false));
+end
+$$;
 
 CREATE FUNCTION admin.delete_user(operator text, who text, reason text) RETURNS json
     LANGUAGE plpgsql
@@ -984,6 +1013,18 @@ begin
             message = 'Give one word of 2 to 50 letters, without digits, blanks and punctuation.';
     end if;
     return words[1];
+end
+$$;
+
+CREATE FUNCTION admin.held_messages(most integer, after text) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return (app.held_page(most, after, null)::jsonb || pg_catalog.jsonb_build_object(
+        'pending', (app.held_counts()).pending))::json;
+exception when sqlstate 'PL001' then
+    raise exception using errcode = 'PA001', message = pg_catalog.replace(sqlerrm, '"', '');
 end
 $$;
 
@@ -1157,7 +1198,7 @@ CREATE FUNCTION admin.remove_filter_rule(operator text, word text, scope text) R
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-    folded text := admin.filter_word(word);
+    folded text := case word when '*' then word else admin.filter_word(word) end;
     removed integer;
 begin
     delete from app.filter_rules f
@@ -1809,6 +1850,8 @@ begin
     elsif message.deleted_at is null then
         update public.messages m set deleted_at = pg_catalog.clock_timestamp()
          where m.conversation_id = delete_message.conversation_id and m.seq = delete_message.seq;
+    else
+        perform app.delete_held(conversation_id, seq);
     end if;
     return app.my_message(conversation_id, seq);
 end
@@ -1845,6 +1888,8 @@ begin
         perform app.refuse_hidden('There is no such message.');
     elsif message.sender_id <> me and not app.move_message(conversation_id, seq) or message.kind = 'system' then
         perform app.refuse_forbidden('Only the sender of a message can edit it.');
+    elsif app.is_held(message.id) then
+        perform app.refuse_forbidden('A moderator has to see this message first. It can be deleted, and sent anew.');
     elsif message.deleted_at is not null then
         perform app.refuse_forbidden('A deleted message cannot be changed.');
     elsif app.may_be_empty(message.kind) then
@@ -1872,6 +1917,70 @@ begin
 end
 $$;
 
+CREATE FUNCTION api.export(after text DEFAULT NULL::text) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $_$
+declare
+    me uuid := app.caller();
+    part text[] := pg_catalog.regexp_match(
+        coalesce(after, 'me'),
+        '^(me|conversations|profiles|messages)(?::([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?::(\d{1,18}))?)?$');
+    last uuid := coalesce(part[2], '00000000-0000-0000-0000-000000000000');
+    objects text;
+    newest text;
+    next text;
+begin
+    if part is null then
+        perform app.refuse_param('after', '"after" must be the "next" of a page.');
+    elsif part[1] = 'me' then
+        return app.export_page(app.export_own(me), 'conversations');
+    elsif part[1] = 'conversations' then
+        select pg_catalog.string_agg('{"conversation":' || c.object || '}', ',' order by c.id), max(c.id::text)
+          into objects, newest
+          from (select m.conversation_id as id from public.conversation_members m
+                 where m.user_id = me and m.conversation_id > last
+                 order by m.conversation_id limit 10) m
+          join app.conversation_objects c on c.id = m.id and c.user_id = me;
+        next := case when newest is null then 'profiles' else 'conversations:' || newest end;
+    elsif part[1] = 'profiles' then
+        select pg_catalog.string_agg('{"profile":' || p.object || '}', ',' order by p.id), max(p.id::text)
+          into objects, newest
+          from (select u.user_id as id
+                  from (select m.user_id from public.conversation_members m
+                        union
+                        select f.user_id from app.former_members f where f.wrote) u
+                 where u.user_id > last and u.user_id <> me order by u.user_id limit 100) u
+          join app.profile_objects p on p.id = u.id;
+        next := case when newest is null then 'messages' else 'profiles:' || newest end;
+    elsif part[3] is null then
+        -- The next conversation.
+        select m.conversation_id into last from public.conversation_members m
+         where m.user_id = me and m.conversation_id > last order by m.conversation_id limit 1;
+        next := case when last is not null then 'messages:' || last::text || ':0' end;
+    else
+        begin
+            newest := api.messages(last, after_seq => part[3]::bigint, max_results => 200);
+        exception when sqlstate 'PL008' then
+            -- Left meanwhile.
+            newest := '{"messages":[],"reactions":[],"pieces":[]}';
+        end;
+        select pg_catalog.string_agg('{"' || o.kind || '":' || o.object || '}', ',' order by o.rank, o.place)
+          into objects
+          from (select k.kind, k.rank, e.place, e.value::text as object
+                  from (values ('message', 'messages', 1), ('reactions', 'reactions', 2), ('piece', 'pieces', 3))
+                           as k (kind, name, rank)
+                 cross join lateral pg_catalog.json_array_elements(newest::json -> k.name)
+                            with ordinality as e (value, place)) o;
+        next := 'messages:' || last || coalesce(':' || (newest::json -> 'messages' -> -1 ->> 'seq'), '');
+    end if;
+    return app.export_page(objects, next);
+end
+$_$;
+
 CREATE FUNCTION api.finish_message(conversation_id uuid, seq bigint) RETURNS json
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1879,6 +1988,15 @@ CREATE FUNCTION api.finish_message(conversation_id uuid, seq bigint) RETURNS jso
 begin
     perform app.finish_own_stream(conversation_id, seq);
     return app.my_message(conversation_id, seq);
+end
+$$;
+
+CREATE FUNCTION api.held_messages(max_results integer DEFAULT 50, after text DEFAULT NULL::text) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return app.moderated_held(max_results, after);
 end
 $$;
 
@@ -1956,6 +2074,7 @@ CREATE FUNCTION api.messages(conversation_id uuid, before_seq bigint DEFAULT NUL
 declare
     -- A bound in a variable becomes a condition of the index; with `coalesce`, under row-level security, it would not.
     bound bigint := coalesce(before_seq, 9223372036854775807);
+    me uuid := auth.uid();
     conversation text := app.conversation_member(conversation_id);
     page record;
     sender_ids uuid[];
@@ -1981,8 +2100,12 @@ begin
       from unnest(page.sender_ids) as i (id)
      cross join lateral (select s.id, s.object from app.sender_objects s where s.id = i.id offset 0) s;
     loop
-        select pg_catalog.string_agg(o.object, ','), count(*), max(o.seq) into objects, found_rows, newest
-          from (select m.seq, app.message_object(
+        select pg_catalog.string_agg(
+                   case when o.deleted_at is not null and o.sender_id = me then app.own_form(o.id, o.object)
+                        else o.object end, ','),
+               count(*), max(o.seq)
+          into objects, found_rows, newest
+          from (select m.id, m.sender_id, m.deleted_at, m.seq, app.message_object(
                            m, conversation,
                            coalesce(senders[pg_catalog.array_position(sender_ids, m.sender_id)],
                                     app.sender_of(m.sender_id)),
@@ -2003,7 +2126,9 @@ begin
     end loop;
     if pg_catalog.octet_length(objects) > app.page_bytes() then
         objects := app.joined(array(
-            select o.object from app.message_objects o
+            select case when o.deleted_at is not null and o.sender_id = me then app.own_form(o.id, o.object)
+                        else o.object end
+              from app.message_objects o
              where o.conversation_id = messages.conversation_id and o.seq > page.beyond and o.seq < bound
              order by o.seq limit messages.max_results), from_last => after_seq is null, room => app.page_bytes());
     end if;
@@ -2274,7 +2399,9 @@ begin
                        order by w.position), '[]'))
           from (select u.id, min(u.position) as position
                   from unnest(ids) with ordinality as u (id, position) group by u.id) w
-          join public.media m on m.id = w.id
+          join (select f.* from public.media f where f.id = any (ids)
+                union all
+                select f.* from app.held_files(ids) f) m on m.id = w.id
          where m.purpose = 'message' and m.used_at is not null and m.removed_at is null);
 end
 $$;
@@ -2294,6 +2421,24 @@ begin
     end if;
     return ('{"id":"' || app.register_device(
                 platform, token, coalesce(environment, 'production'), locale) || '"}')::json;
+end
+$$;
+
+CREATE FUNCTION api.reject_message(conversation_id uuid, seq bigint) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return app.decide_held(conversation_id, seq, false);
+end
+$$;
+
+CREATE FUNCTION api.release_message(conversation_id uuid, seq bigint) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return app.decide_held(conversation_id, seq, true);
 end
 $$;
 
@@ -2395,7 +2540,9 @@ begin
     end if;
     return pg_catalog.concat(
         '{"messages":[', app.joined(array(
-            select o.object from app.message_objects o
+            select case when o.deleted_at is not null and o.sender_id = auth.uid() then app.own_form(o.id, o.object)
+                        else o.object end
+              from app.message_objects o
              where o.conversation_id = replies.conversation_id and o.seq = any (seqs)
              order by o.seq), from_last => after_seq is null, room => app.page_bytes()),
         '],"reactions":[', reactions, '],"pieces":[', pieces, ']}');
@@ -3366,7 +3513,6 @@ begin
         perform app.check_everyone(message.conversation_id, message.sender_id);
     end if;
     message.mentions := app.mentioned_members(message.conversation_id, message.mentions);
-    perform app.record_mentions(message);
     return message;
 end
 $$;
@@ -3556,6 +3702,26 @@ begin
     end if;
     perform app.refuse_param('content', pg_catalog.format(
         '"content" is too long: a message has at most %s characters.', app.max_message_characters()));
+end
+$$;
+
+CREATE FUNCTION app.apply_held_decision(message_id uuid, decision text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    held app.held_messages;
+begin
+    select l.* into held
+      from public.messages m cross join lateral app.locked_held(m.conversation_id, m.seq) l
+     where m.id = apply_held_decision.message_id;
+    if held.message_id is null then
+        return;
+    elsif decision = 'hold' then
+        update app.held_messages h set ask_at = null where h.message_id = held.message_id;
+    elsif decision = 'reject' or not app.release_held(held) then
+        perform app.reject_held(held);
+    end if;
 end
 $$;
 
@@ -4292,6 +4458,31 @@ exception
 end
 $_$;
 
+CREATE FUNCTION app.claim_held(most integer) RETURNS TABLE(id uuid, body text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return query
+        with claimed as (
+            update app.held_messages h set ask_at = pg_catalog.clock_timestamp() + interval '1 minute'
+             where h.message_id in (
+                    select d.message_id
+                      from app.held_messages d
+                      join public.messages m on m.id = d.message_id and m.sender_id = d.sender_id
+                     where d.ask_at <= pg_catalog.clock_timestamp()
+                       and d.held_at >= pg_catalog.now() - interval '1 day'
+                     order by d.ask_at limit most for update of d skip locked)
+            returning h.message_id)
+        select h.message_id,
+               '{"type":"message","message":' || app.held_object(h, m) || ',"words":'
+                   || pg_catalog.to_json(h.words)::text || ',"held_at":"' || app.utc(h.held_at) || '"}'
+          from claimed c
+          join app.held_messages h on h.message_id = c.message_id
+          join public.messages m on m.id = h.message_id;
+end
+$$;
+
 CREATE FUNCTION app.claim_pushes(most integer, with_text boolean) RETURNS TABLE(kind text, device_id uuid, conversation_id uuid, seq bigint, user_id uuid, platform text, token text, environment text, locale text, sender_id uuid, sender_name text, title text, message_kind text, content text, badge bigint, attempts integer)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4925,6 +5116,32 @@ CREATE FUNCTION app.data_error(data jsonb) RETURNS text
          END AS "case";
 END;
 
+CREATE FUNCTION app.decide_held(conversation_id uuid, seq bigint, is_released boolean) RETURNS json
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    me uuid := app.moderator();
+    held app.held_messages := app.locked_held(conversation_id, seq);
+begin
+    if held.message_id is null or held.sender_id = me then
+        perform app.refuse_hidden('There is no such held message.');
+    elsif not is_released then
+        perform app.reject_held(held);
+    elsif not app.release_held(held) then
+        perform app.refuse_forbidden('Its sender can no longer write in the conversation: reject the message.');
+    end if;
+    perform app.record_moderation(
+        case when is_released then 'release-message' else 'reject-message' end, held.sender_id,
+        pg_catalog.jsonb_build_object('conversation', conversation_id, 'seq', seq));
+    return (
+        select pg_catalog.row_to_json(w) from (
+            select m.conversation_id, m.seq, m.version, app.utc(m.deleted_at) as deleted_at
+              from public.messages m
+             where m.conversation_id = decide_held.conversation_id and m.seq = decide_held.seq) w);
+end
+$$;
+
 CREATE FUNCTION app.delete_expired() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4939,8 +5156,11 @@ begin
     on conflict do nothing;
     update public.media f set removed_at = pg_catalog.now()
      where f.removed_at is null and f.id = any (array(
-            select i.id from public.messages m cross join lateral unnest(app.media_ids(m.attachment)) i (id)
-             where m.conversation_id = new.id and m.seq < new.first_seq and m.attachment is not null));
+            select i.id
+              from public.messages m
+              left join app.held_messages h on h.message_id = m.id
+             cross join lateral unnest(app.media_ids(coalesce(h.attachment, m.attachment))) i (id)
+             where m.conversation_id = new.id and m.seq < new.first_seq));
     perform app.remove_stream(s.conversation_id, s.seq) from app.message_streams s
       where s.conversation_id = new.id and s.seq < new.first_seq;
     perform app.remove_reactions(c.conversation_id, c.seq)
@@ -4952,6 +5172,19 @@ begin
     delete from public.message_mentions y where y.conversation_id = new.id and y.seq < new.first_seq;
     delete from public.messages m where m.conversation_id = new.id and m.seq < new.first_seq;
     return null;
+end
+$$;
+
+CREATE FUNCTION app.delete_held(conversation_id uuid, seq bigint) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    held app.held_messages := app.locked_held(conversation_id, seq);
+begin
+    if held.sender_id = auth.uid() then
+        perform app.reject_held(held);
+    end if;
 end
 $$;
 
@@ -4992,6 +5225,18 @@ begin
     end if;
     return array(select u.id from unnest(ids) with ordinality as u (id, place)
                   where u.id <> all (without) group by u.id order by min(u.place));
+end
+$$;
+
+CREATE FUNCTION app.drop_held(conversation_id uuid, user_id uuid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    delete from app.held_messages h using public.messages m
+     where h.sender_id = drop_held.user_id and m.id = h.message_id and m.conversation_id = drop_held.conversation_id
+       and not (app.is_merging() and exists (
+            select from app.message_moves v where v.conversation_id = drop_held.conversation_id));
 end
 $$;
 
@@ -5183,6 +5428,7 @@ begin
     perform app.hide_presence(new.id);
     delete from app.devices d where d.user_id = new.id;
     delete from public.scheduled_messages s where s.sender_id = new.id;
+    delete from app.held_messages h where h.sender_id = new.id;
     delete from public.blocks b where b.blocker_id = new.id;
     delete from public.media m where m.owner_id = new.id and m.used_at is null;
     delete from app.identities i where i.user_id = new.id;
@@ -5302,6 +5548,27 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.expire_held() RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    place record;
+begin
+    select m.conversation_id, m.seq into place
+      from app.held_messages h
+      join public.messages m on m.id = h.message_id and m.sender_id = h.sender_id
+      join public.conversations c on c.id = m.conversation_id
+     where h.held_at < pg_catalog.now() - app.held_timeout()
+     order by h.held_at limit 1 for no key update of c skip locked;
+    if not found then
+        return false;
+    end if;
+    perform app.reject_held(h) from app.locked_held(place.conversation_id, place.seq) h where h.message_id is not null;
+    return true;
+end
+$$;
+
 CREATE FUNCTION app.expire_messages(retention_days integer) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5384,13 +5651,46 @@ CREATE FUNCTION app.expiry_batch() RETURNS integer
  SELECT 200;
 END;
 
+CREATE FUNCTION app.export_own(user_id uuid) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return (
+        select pg_catalog.string_agg(
+                   pg_catalog.json_build_object(o.kind, o.object)::text, ',' order by o.rank, o.place)
+          from (select 1 as rank, 'me' as kind, api.me() as object, 1::bigint as place
+                union all
+                select 2, 'blocked', api.blocked_users(), 1
+                union all
+                select 3, 'device', d.value, d.place
+                  from pg_catalog.json_array_elements(api.devices() -> 'devices') with ordinality d (value, place)
+                union all
+                select 4, 'scheduled', app.scheduled_object(s), row_number() over (order by s.due_at, s.id)
+                  from public.scheduled_messages s where s.sender_id = export_own.user_id
+                union all
+                select 5, 'file', pg_catalog.json_build_object(
+                           'id', f.id, 'purpose', f.purpose, 'conversation_id', f.conversation_id,
+                           'mime_type', f.mime_type, 'bytes', f.bytes, 'name', f.name,
+                           'url', f.url, 'created_at', app.utc(f.created_at)),
+                       row_number() over (order by f.created_at, f.id)
+                  from public.media f where f.owner_id = export_own.user_id and f.removed_at is null
+                union all
+                select 6, 'left', pg_catalog.json_build_object('conversation_id', l.conversation_id),
+                       row_number() over (order by l.conversation_id)
+                  from app.former_members l where l.user_id = export_own.user_id) o);
+end
+$$;
+
+CREATE FUNCTION app.export_page(objects text, next text) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT concat('{"objects":[', objects, '],"next":', COALESCE((('"'::text || next) || '"'::text), 'null'::text), '}') AS concat;
+END;
+
 CREATE FUNCTION app.filter_action(scope text, value text) RETURNS text
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET enable_seqscan TO 'off'
-    SET enable_bitmapscan TO 'off'
-    SET jit TO 'off'
     AS $$
 declare
     words text[];
@@ -5399,9 +5699,10 @@ begin
         return null;
     end if;
     words := app.filtered_words(value);
-    return (select max((select f.action from app.filter_rules f
-                         where f.scope = filter_action.scope and f.word = w.word))
-              from unnest(words) w (word));
+    if scope = 'messages' then
+        words := words || '*'::text;
+    end if;
+    return app.words_action(scope, words);
 end
 $$;
 
@@ -5419,6 +5720,9 @@ begin
         return value;
     end if;
     masked := app.masked(scope, value);
+    if action = 'hold' then
+        return coalesce(masked, value);
+    end if;
     -- The word is not one of the text's as it is written, such as one with a blank that the folding removes.
     return case when masked = value then pg_catalog.regexp_replace(value, '\S', '*', 'g') else masked end;
 end
@@ -5872,6 +6176,140 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.held_counts(OUT pending bigint, OUT oldest_seconds double precision) RETURNS record
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    select count(*), coalesce(extract(epoch from pg_catalog.now() - min(h.held_at)), 0)
+      from (select o.held_at from app.held_messages o order by o.held_at, o.message_id limit 10000) h
+$$;
+
+CREATE TABLE public.media (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    owner_id uuid NOT NULL,
+    purpose text NOT NULL,
+    conversation_id uuid,
+    mime_type text NOT NULL,
+    bytes bigint NOT NULL,
+    width integer,
+    height integer,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    stored_at timestamp with time zone,
+    used_at timestamp with time zone,
+    message_id uuid,
+    url text,
+    removed_at timestamp with time zone,
+    name text,
+    is_held boolean,
+    CONSTRAINT media_avatar_is_picture CHECK (((purpose <> 'avatar'::text) OR starts_with(mime_type, 'image/'::text))),
+    CONSTRAINT media_bytes_valid CHECK (((bytes >= 1) AND (bytes <= 1073741824))),
+    CONSTRAINT media_height_valid CHECK (((height >= 1) AND (height <= 65535))),
+    CONSTRAINT media_mime_type_valid CHECK ((mime_type = ANY (ARRAY['image/jpeg'::text, 'image/png'::text, 'image/webp'::text, 'image/gif'::text, 'image/heic'::text, 'video/mp4'::text, 'video/quicktime'::text, 'video/webm'::text, 'audio/webm'::text, 'audio/mp4'::text, 'audio/mpeg'::text, 'audio/ogg'::text, 'audio/wav'::text, 'application/pdf'::text, 'text/plain'::text, 'application/zip'::text, 'application/octet-stream'::text]))),
+    CONSTRAINT media_name_valid CHECK (((char_length(name) >= 1) AND (char_length(name) <= 255))),
+    CONSTRAINT media_place CHECK (((purpose = 'message'::text) = (conversation_id IS NOT NULL))),
+    CONSTRAINT media_purpose_valid CHECK ((purpose = ANY (ARRAY['avatar'::text, 'message'::text]))),
+    CONSTRAINT media_width_valid CHECK (((width >= 1) AND (width <= 65535)))
+);
+
+CREATE FUNCTION app.held_files(ids uuid[]) RETURNS SETOF public.media
+    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 1
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if exists (select from public.media m where m.id = any (ids) and m.is_held) and app.is_moderator() then
+        return query
+        select m.* from public.media m where m.id = any (ids) and m.is_held and m.owner_id <> auth.uid();
+    end if;
+end
+$$;
+
+CREATE TABLE app.held_messages (
+    message_id uuid NOT NULL,
+    sender_id uuid NOT NULL,
+    content text NOT NULL,
+    attachment jsonb,
+    mentions uuid[],
+    mentions_everyone boolean,
+    data jsonb,
+    words text[] NOT NULL,
+    held_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    ask_at timestamp with time zone DEFAULT clock_timestamp()
+);
+
+CREATE FUNCTION app.held_object(held app.held_messages, message public.messages) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    object text;
+begin
+    message.content := held.content;
+    message.attachment := held.attachment;
+    message.mentions := held.mentions;
+    message.mentions_everyone := held.mentions_everyone;
+    message.data := held.data;
+    message.deleted_at := null;
+    message.version := message.version + 1;
+    select app.message_object(
+               message, s.object, (
+                   select min(r.last_read_seq) from public.conversation_members r
+                    where r.conversation_id = message.conversation_id),
+               case when message.reply_to_seq is not null then (
+                   select app.reply_object(t) from public.messages t
+                    where t.conversation_id = message.conversation_id and t.seq = message.reply_to_seq) end)
+      into object
+      from app.sender_objects s where s.id = message.sender_id;
+    return pg_catalog.left(object, -1) || ',"is_held":true}';
+end
+$$;
+
+CREATE FUNCTION app.held_page(max_results integer, after text, viewer uuid) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+declare
+    after_time timestamptz := '-infinity';
+    after_id uuid := '00000000-0000-0000-0000-000000000000';
+    objects text[] := '{}';
+    room bigint := app.page_bytes();
+    next text;
+    part record;
+begin
+    if not coalesce(max_results between 1 and 50, false) then
+        perform app.refuse_param('limit', '"limit" must be 1 to 50.');
+    elsif after is not null then
+        if after !~ '^[0-9]{1,17}\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' then
+            perform app.refuse_param('after', '"after" must be the "next" of the previous page.');
+        end if;
+        after_time := timestamptz 'epoch' + pg_catalog.split_part(after, '.', 1)::bigint * interval '1 microsecond';
+        after_id := pg_catalog.split_part(after, '.', 2)::uuid;
+    end if;
+    for part in
+        select '{"message":' || app.held_object(h, m) || ',"words":' || pg_catalog.to_json(h.words)::text
+                   || ',"held_at":"' || app.utc(h.held_at) || '"}' as object,
+               (extract(epoch from h.held_at) * 1000000)::bigint || '.' || h.message_id::text as place
+          from app.held_messages h join public.messages m on m.id = h.message_id and m.sender_id = h.sender_id
+         where (h.held_at, h.message_id) > (after_time, after_id) and h.sender_id is distinct from viewer
+         order by h.held_at, h.message_id limit max_results + 1
+    loop
+        room := room - pg_catalog.octet_length(part.object);
+        if pg_catalog.cardinality(objects) = max_results or room < 0 and objects <> '{}' then
+            return ('{"held":[' || pg_catalog.array_to_string(objects, ',') || '],"next":"' || next || '"}')::json;
+        end if;
+        objects := objects || part.object;
+        next := part.place;
+    end loop;
+    return ('{"held":[' || pg_catalog.array_to_string(objects, ',') || '],"next":null}')::json;
+end
+$_$;
+
+CREATE FUNCTION app.held_timeout() RETURNS interval
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT '30 days'::interval AS "interval";
+END;
+
 CREATE FUNCTION app.hide_presence(user_id uuid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5883,6 +6321,52 @@ begin
        set is_hidden = true, is_online = false, last_seen_at = null, changed_xid = excluded.changed_xid,
            hidden_xid = excluded.hidden_xid
      where not p.is_hidden;
+end
+$$;
+
+CREATE FUNCTION app.hold_message(message public.messages, content text) RETURNS public.messages
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    has_room boolean := (
+        select count(*) from app.held_messages h where h.sender_id = message.sender_id) < app.max_held();
+begin
+    if has_room then
+        insert into app.held_messages (
+            message_id, sender_id, content, attachment, mentions, mentions_everyone, data, words)
+        values (message.id, message.sender_id, content, message.attachment, message.mentions,
+                message.mentions_everyone, message.data, app.holding_words(content));
+        update public.media f set is_held = true
+         where f.id = any (app.media_ids(message.attachment)) and f.message_id = message.id;
+        -- The feed reads held messages only when it reads changes of a member's own conversations.
+        perform app.tell_own_conversation(message.conversation_id, message.sender_id);
+    elsif not app.is_streaming(message.conversation_id, message.seq) then
+        perform app.refuse_forbidden(pg_catalog.format(
+            '%s of your messages wait for a moderator. Wait until one is seen, or delete one.', app.max_held()));
+    end if;
+    message.deleted_at := pg_catalog.clock_timestamp();
+    message.content := null;
+    message.attachment := null;
+    message.mentions := null;
+    message.mentions_everyone := null;
+    message.data := null;
+    return message;
+end
+$$;
+
+CREATE FUNCTION app.holding_words(value text) RETURNS text[]
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return array(
+        select w.word
+          from (select w.word, min(w.place) as place
+                  from unnest(app.filtered_words(value) || '*'::text) with ordinality w (word, place)
+                 group by w.word) w
+          join app.filter_rules f on f.scope = 'messages' and f.word = w.word and f.action = 'hold'
+         order by w.place);
 end
 $$;
 
@@ -6110,6 +6594,16 @@ CREATE FUNCTION app.is_first_sent(conversation_id uuid, client_id uuid, kind tex
       from public.messages m
      where m.conversation_id = is_first_sent.conversation_id and m.sender_id = auth.uid()
        and m.client_id = is_first_sent.client_id
+$$;
+
+CREATE FUNCTION app.is_held(message_id uuid) RETURNS boolean
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return exists (select from app.held_messages h
+                    where h.message_id = is_held.message_id and h.sender_id = auth.uid());
+end
 $$;
 
 CREATE FUNCTION app.is_host(host text) RETURNS boolean
@@ -6521,6 +7015,22 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.locked_held(conversation_id uuid, seq bigint) RETURNS app.held_messages
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    held app.held_messages;
+begin
+    perform 1 from public.conversations c where c.id = locked_held.conversation_id for no key update;
+    select h.* into held
+      from public.messages m join app.held_messages h on h.message_id = m.id and h.sender_id = m.sender_id
+     where m.conversation_id = locked_held.conversation_id and m.seq = locked_held.seq
+       for update of h;
+    return held;
+end
+$$;
+
 CREATE TABLE app.reports (
     id uuid DEFAULT gen_random_uuid() NOT NULL,
     reporter_id uuid NOT NULL,
@@ -6684,7 +7194,7 @@ CREATE FUNCTION app.masked(scope text, value text) RETURNS text
 begin
     return (
         select pg_catalog.string_agg(
-                   case when app.filter_action(scope, p.part[1]) is not null
+                   case when app.words_action(scope, app.filtered_words(p.part[1])) in ('refuse', 'mask')
                         then pg_catalog.repeat('*', pg_catalog.char_length(p.part[1])) else p.part[1] end,
                    '' order by p.place)
           -- The characters that part words, as for app.words_of. Those beyond ASCII that app.folded turns into one of
@@ -6727,6 +7237,12 @@ CREATE FUNCTION app.max_delivered_members() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
  SELECT 32;
+END;
+
+CREATE FUNCTION app.max_held() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT 100;
 END;
 
 CREATE FUNCTION app.max_message_characters() RETURNS integer
@@ -6884,6 +7400,13 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.merge_held(guest uuid, account uuid) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    update app.held_messages h set sender_id = account where h.sender_id = guest
+$$;
+
 CREATE FUNCTION app.merge_media(guest uuid, account uuid) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -7023,6 +7546,7 @@ begin
                                          and t.participant2_id = greatest(account, o.user_id)
              where m.user_id = guest)
      order by c.id for update;
+    perform app.merge_held(guest, account);
     -- Messages that grow cannot move.
     perform app.finish_streams(guest, array(
         select c.id from public.conversations c
@@ -7062,6 +7586,7 @@ begin
         end if;
     end loop;
 
+    perform app.tell_held(account);
     perform app.merge_scheduled(guest, account);
     perform app.merge_blocks(guest, account);
     perform app.merge_reports(guest, account);
@@ -7211,6 +7736,15 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.moderated_held(max_results integer, after text) RETURNS json
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return app.held_page(max_results, after, app.moderator());
+end
+$$;
+
 CREATE FUNCTION app.moderated_report(id uuid) RETURNS json
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -7329,6 +7863,27 @@ begin
        and m.last_read_seq < move_delivered_mark.seq
     on conflict on constraint delivered_marks_pkey do update set last_delivered_seq = excluded.last_delivered_seq
      where d.last_delivered_seq < excluded.last_delivered_seq;
+end
+$$;
+
+CREATE FUNCTION app.move_held(message public.messages) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    files jsonb;
+begin
+    update app.held_messages h
+       set sender_id = message.sender_id, mentions = app.account_ids(h.mentions),
+           changed_xid = pg_catalog.pg_current_xact_id()
+     where h.message_id = message.id
+    returning h.attachment into files;
+    if found then
+        update public.media f set conversation_id = message.conversation_id, owner_id = message.sender_id
+         where f.id = any (app.media_ids(files)) and f.message_id = message.id
+           and row(f.conversation_id, f.owner_id) is distinct from row(message.conversation_id, message.sender_id);
+        perform app.tell_own_conversation(message.conversation_id, message.sender_id);
+    end if;
 end
 $$;
 
@@ -7535,14 +8090,16 @@ CREATE FUNCTION app.my_message(conversation_id uuid, seq bigint DEFAULT NULL::bi
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
+    me uuid := auth.uid();
     message text;
 begin
-    select o.object into message
+    select case when o.deleted_at is not null and o.sender_id = me then app.own_form(o.id, o.object) else o.object end
+      into message
       from public.conversation_members m
      cross join lateral (
-            select o.object from app.message_objects o
+            select o.id, o.sender_id, o.deleted_at, o.object from app.message_objects o
              where o.conversation_id = m.conversation_id and o.seq = coalesce(my_message.seq, m.sent_seq) offset 0) o
-     where m.conversation_id = my_message.conversation_id and m.user_id = auth.uid() and not m.is_deleted;
+     where m.conversation_id = my_message.conversation_id and m.user_id = me and not m.is_deleted;
     return message;
 end
 $$;
@@ -7673,6 +8230,8 @@ declare
     seat public.conversation_members;
     original text;
     first bigint;
+    action text;
+    held text;
 begin
     -- app.number_messages has numbered it.
     if pg_catalog.current_setting('role') = 'postline_sender' then
@@ -7707,9 +8266,18 @@ begin
         perform app.refuse_content();
     end if;
     -- A message that is repeated has been sent, whatever the rules are now.
-    if new.content <> '' and exists (select from app.filter_rules) and not app.is_repeated(new) then
+    if new.content is not null and exists (select from app.filter_rules) and new.event is null
+       and not app.is_repeated(new) then
         original := new.content;
-        new.content := app.filtered('messages', 'content', original);
+        action := app.filter_action('messages', original);
+        if action is not null then
+            new.content := app.filtered('messages', 'content', original);
+        end if;
+        -- A message that streams is held at its end.
+        if action = 'hold' and new.version <> 0 and new.kind <> 'system' then
+            held := new.content;
+            new.content := null;
+        end if;
     end if;
 
     update public.conversations c
@@ -7757,6 +8325,9 @@ begin
     end if;
     if app.has_details(new) then
         new := app.add_details(new);
+        if held is null then
+            perform app.record_mentions(new);
+        end if;
     end if;
 
     -- Only app.start_stream can write the version.
@@ -7766,9 +8337,12 @@ begin
     new.version := 1;
     new.sent_xid := xid;
     new.changed_xid := xid;
-    -- A repeated send of a masked message is compared with what was sent.
-    new.first_sent := case when original <> new.content
+    -- A repeated send of a masked or held message is compared with what was sent.
+    new.first_sent := case when original <> new.content or held is not null
                            then app.message_hash(new.kind, original, new.attachment, new.data) end;
+    if held is not null then
+        new := app.hold_message(new, held);
+    end if;
     return new;
 end
 $$;
@@ -7883,6 +8457,18 @@ CREATE FUNCTION app.own_fields() RETURNS text[]
     BEGIN ATOMIC
  SELECT ARRAY['full_name'::text, 'bio'::text, 'website'::text, 'location'::text, 'language_code'::text, 'phone_number'::text, 'date_of_birth'::text, 'preferred_unit_system'::text, 'preferences'::text] AS "array";
 END;
+
+CREATE FUNCTION app.own_form(message_id uuid, object text) RETURNS text
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return coalesce((
+        select app.held_object(h, m)
+          from app.held_messages h join public.messages m on m.id = h.message_id and m.sender_id = h.sender_id
+         where h.message_id = own_form.message_id and h.sender_id = auth.uid()), object);
+end
+$$;
 
 CREATE FUNCTION app.quoted(value text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -8045,6 +8631,18 @@ begin
     elsif new.email is distinct from old.email or new.email_confirmed_at is null then
         perform app.record_email_proof(new.id, null);
     end if;
+    return null;
+end
+$$;
+
+CREATE FUNCTION app.propagate_held() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    update public.media f set removed_at = pg_catalog.now()
+     where f.id = any (app.media_ids(old.attachment)) and f.message_id = old.message_id and f.removed_at is null
+       and not exists (select from public.messages m where m.id = old.message_id and m.deleted_at is null);
     return null;
 end
 $$;
@@ -9029,6 +9627,7 @@ begin
            joined_xid = case when f.wrote then f.joined_xid else excluded.joined_xid end;
     delete from public.delivered_marks d
      where d.conversation_id = old.conversation_id and d.user_id = old.user_id;
+    perform app.drop_held(old.conversation_id, old.user_id);
     if old.role = 'owner' then
         perform app.ensure_owner(old.conversation_id);
     end if;
@@ -9206,6 +9805,16 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.refuse_held_edit() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    raise exception using errcode = 'PL017', detail = '{"field":"content"}',
+        message = 'A moderator has to see this text first: send it as a new message.';
+end
+$$;
+
 CREATE FUNCTION app.refuse_hidden(message text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -9379,6 +9988,51 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.reject_held(held app.held_messages) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    update public.messages m set deleted_at = pg_catalog.clock_timestamp(), version = m.version + 2
+     where m.id = held.message_id;
+    delete from app.held_messages h where h.message_id = held.message_id;
+end
+$$;
+
+CREATE FUNCTION app.release_held(held app.held_messages) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    message public.messages;
+begin
+    if not exists (
+        select from public.messages m
+          join public.conversation_members o
+            on o.conversation_id = m.conversation_id and o.user_id = held.sender_id and not o.is_deleted
+           and not o.is_blocked
+         where m.id = held.message_id)
+       or exists (select from auth.users u where u.id = held.sender_id and app.is_banned(u)) then
+        return false;
+    end if;
+    -- The triggers know by the version, and by the row of app.held_messages, that this is a decision.
+    update public.messages m
+       set deleted_at = null, content = held.content, attachment = held.attachment,
+           mentions = app.mentioned_members(m.conversation_id, app.account_ids(held.mentions)),
+           mentions_everyone = held.mentions_everyone, data = held.data, version = m.version + 2
+     where m.id = held.message_id
+    returning m.* into message;
+    delete from app.held_messages h where h.message_id = held.message_id;
+    update public.media f set is_held = null
+     where f.id = any (app.media_ids(held.attachment)) and f.message_id = held.message_id;
+    insert into app.push_queue as q (conversation_id, sender_id, seq)
+    values (message.conversation_id, message.sender_id, message.seq)
+    on conflict on constraint push_queue_pkey do update
+       set sender_id = excluded.sender_id, seq = greatest(q.seq, excluded.seq);
+    return true;
+end
+$$;
+
 CREATE FUNCTION app.release_lease(name text, holder uuid) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -9538,6 +10192,7 @@ begin
     update public.delivered_marks set changed_xid = '3' where changed_xid > horizon;
     update public.message_pieces set changed_xid = '3' where changed_xid > horizon;
     update app.message_streams set changed_xid = '3' where changed_xid > horizon;
+    update app.held_messages set changed_xid = '3' where changed_xid > horizon;
     update public.presence set changed_xid = '3' where changed_xid > horizon;
     update public.presence set hidden_xid = '3' where hidden_xid > horizon;
     update app.sessions set ended_xid = '3' where ended_xid > horizon;
@@ -10662,6 +11317,9 @@ begin
     if (select count(*) from app.message_streams s where s.sender_id = me) >= app.max_streams() then
         perform app.refuse_forbidden(pg_catalog.format(
             '%s of your messages are streaming. Finish one before you start another.', app.max_streams()));
+    elsif exists (select from app.filter_rules f where f.scope = 'messages' and f.word = '*') then
+        -- Its members would see the text before the moderator.
+        perform app.refuse_forbidden('Messages cannot stream here: a moderator sees each of them first.');
     end if;
     -- The version tells the triggers, and only this function can write it.
     insert into public.messages (
@@ -11085,6 +11743,9 @@ begin
                  cross join lateral (
                         select s.id, s.object from app.sender_objects s where s.id = i.id offset 0) s)
             select m.id, (m.message).seq,
+                   -- A deleted message of the user may be held.
+                   case when (m.message).deleted_at is not null and (m.message).sender_id = auth.uid()
+                        then (m.message).id end as own_id,
                    app.message_object(
                        m.message, app.conversation_member(m.id),
                        s.members[pg_catalog.array_position(s.ids, (m.message).sender_id)], m.mark,
@@ -11096,7 +11757,7 @@ begin
             union all
             -- Limited conversations: the view contains a message that the page does not. If numbers are reserved for
             -- messages that are still to be moved, it is the next one before them.
-            select c.id, 0, null, true
+            select c.id, 0, null, null, true
               from conversation c
              where c.after_seq is null and c.newest > c.most
                and (c.entered or exists (
@@ -11114,6 +11775,9 @@ begin
                     exit page;
                 end if;
                 continue;
+            end if;
+            if part.own_id is not null then
+                part.object := app.own_form(part.own_id, part.object);
             end if;
             found_messages := found_messages || part.object;
             room := room - pg_catalog.octet_length(part.object);
@@ -11308,6 +11972,18 @@ begin
                   where f.conversation_id = c.id and f.user_id > after_id
                   order by f.user_id offset most - 1 limit 1)) e
          order by e.user_id limit 1), 'ffffffff-ffff-ffff-ffff-ffffffffffff');
+end
+$$;
+
+CREATE FUNCTION app.tell_held(user_id uuid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    perform app.tell_own_conversation(w.conversation_id, tell_held.user_id)
+       from (select distinct m.conversation_id
+               from app.held_messages h join public.messages m on m.id = h.message_id
+              where h.sender_id = tell_held.user_id order by m.conversation_id) w;
 end
 $$;
 
@@ -11781,6 +12457,7 @@ CREATE FUNCTION app.validate_message() RETURNS trigger
     AS $$
 declare
     sent_xid xid8;
+    action text;
     has_details boolean := app.has_details(old) or app.has_details(new);
     is_other boolean := row(new.id, new.conversation_id, new.seq, new.sender_id, new.client_id, new.reply_to_seq)
         is distinct from row(old.id, old.conversation_id, old.seq, old.sender_id, old.client_id, old.reply_to_seq);
@@ -11796,6 +12473,9 @@ begin
             if has_details then
                 perform app.replace_mentions(old, new);
             end if;
+            if new.deleted_at is not null then
+                perform app.move_held(new);
+            end if;
             return new;
         end if;
     end if;
@@ -11804,6 +12484,15 @@ begin
             message = 'The ids, conversation, number, sender and reply of a message cannot be changed.';
     end if;
     if old.deleted_at is not null then
+        -- The decision about a held message (app.release_held and app.reject_held).
+        if new.version <> old.version
+           and exists (select from app.held_messages h where h.message_id = old.id) then
+            if has_details then
+                perform app.replace_mentions(old, new);
+            end if;
+            new.changed_xid := pg_catalog.pg_current_xact_id();
+            return new;
+        end if;
         raise exception using errcode = 'PL007', message = 'A deleted message cannot be changed.';
     end if;
     if new.deleted_at is not null then
@@ -11835,10 +12524,21 @@ begin
           and new.edited_at is not distinct from old.edited_at then
         new.edited_at := pg_catalog.clock_timestamp();
     end if;
-    if new.content <> '' and new.content is distinct from old.content and exists (select from app.filter_rules) then
-        -- The end of a stream is masked: its members have seen the text.
-        new.content := app.filtered(
-            'messages', case when new.version = old.version then 'content' end, new.content);
+    if new.deleted_at is null and row(new.content, new.data) is distinct from row(old.content, old.data)
+       and exists (select from app.filter_rules) then
+        -- The end of a stream is not refused but masked: its members have seen the text. A rule about every message is
+        -- also about the data that an app may show.
+        action := app.filter_action(
+            'messages', case when new.content is distinct from old.content then new.content else '' end);
+        if action = 'hold' and new.version = old.version then
+            perform app.refuse_held_edit();
+        elsif action is not null then
+            new.content := app.filtered(
+                'messages', case when new.version = old.version then 'content' end, new.content);
+        end if;
+        if action = 'hold' then
+            new := app.hold_message(new, new.content);
+        end if;
     end if;
     if new.attachment is distinct from old.attachment and new.attachment is not null then
         perform app.check_attachment(new.attachment);
@@ -12155,6 +12855,22 @@ CREATE FUNCTION app.word_similarity(a text, b text) RETURNS real
  SELECT public.word_similarity(a, b) AS word_similarity;
 END;
 
+CREATE FUNCTION app.words_action(scope text, words text[]) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+begin
+    return (array['mask', 'hold', 'refuse'])[(
+        select max((select pg_catalog.array_position(array['mask', 'hold', 'refuse'], f.action) from app.filter_rules f
+                     where f.scope = words_action.scope and f.word = w.word))
+          from unnest(words) w (word))];
+end
+$$;
+
 CREATE FUNCTION app.words_of(folded text) RETURNS text[]
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -12305,6 +13021,19 @@ CREATE FUNCTION feed.changed_former_members(lows xid8[], highs xid8[]) RETURNS T
              t.joined_xid,
              t.changed_xid
             FROM app.former_members t
+           WHERE ((t.changed_xid >= s.low) AND (t.changed_xid < s.high))
+          OFFSET 0) r);
+END;
+
+CREATE FUNCTION feed.changed_held(lows xid8[], highs xid8[]) RETURNS TABLE(message_id uuid, content_bytes integer)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT r.message_id,
+     octet_length(r.content) AS octet_length
+    FROM (UNNEST(changed_held.lows, changed_held.highs) s(low, high)
+      CROSS JOIN LATERAL ( SELECT t.message_id,
+             t.content
+            FROM app.held_messages t
            WHERE ((t.changed_xid >= s.low) AND (t.changed_xid < s.high))
           OFFSET 0) r);
 END;
@@ -12503,6 +13232,7 @@ declare
     audience integer := 0;
     own_reactions integer := 0;
     piece_bytes bigint := 0;
+    held_bytes bigint := 0;
     -- Former members, of conversations in `entered`, who wrote in them.
     writers integer := 0;
 begin
@@ -12570,6 +13300,9 @@ begin
     if mutes > 0 then
         select count(*) into mutes from (
             select from feed.changed_mutes(lows, highs) limit most_mutes + 1) n;
+        -- A message that is held changes its sender's own conversation.
+        select coalesce(sum(n.content_bytes), 0) into held_bytes from (
+            select h.content_bytes from feed.changed_held(lows, highs) h limit most_rows) n;
     end if;
     if reactions > 0 then
         select count(*) into reactions from (
@@ -12588,7 +13321,7 @@ begin
             select t.content from feed.changed_pieces(lows, highs) t limit most_rows + 1) n;
     end if;
     has_too_many := members > most_rows or profiles > most_profiles or profile_audience > most_profile_audience
-        or conversations > most_conversations or messages > most_rows or bytes + piece_bytes > most_bytes
+        or conversations > most_conversations or messages > most_rows or bytes + piece_bytes + held_bytes > most_bytes
         or former_members > most_rows or pg_catalog.cardinality(entered) > most_entered or writers > most_rows
         or presence > most_presence or audience > most_audience or mutes > most_mutes
         or reactions > most_rows or own_reactions > most_rows or delivered > most_rows
@@ -12884,6 +13617,9 @@ begin
     if counts.conversations > 0 then
         return query select * from feed.read_conversations(lows, highs);
     end if;
+    if counts.mutes > 0 then
+        return query select * from feed.read_held(lows, highs);
+    end if;
     if counts.messages > 0 then
         -- Not a function: it could not be inlined, and its call would add 4 % to a poll with one message.
         return query
@@ -13008,6 +13744,7 @@ CREATE FUNCTION feed.poll_changes(since pg_snapshot, features text[]) RETURNS TA
              WHEN (l.kind = ANY (ARRAY['reaction'::text, 'own_reaction'::text, 'opening_reaction'::text])) THEN ('reactions'::text = ANY (poll_changes.features))
              WHEN (l.kind = 'delivered'::text) THEN ('delivered'::text = ANY (poll_changes.features))
              WHEN (l.kind = ANY (ARRAY['piece'::text, 'opening_piece'::text])) THEN ('pieces'::text = ANY (poll_changes.features))
+             WHEN (l.kind = 'own_message'::text) THEN ('held'::text = ANY (poll_changes.features))
              ELSE true
          END));
 END;
@@ -13120,6 +13857,24 @@ CREATE FUNCTION feed.read_delivered_marks(since pg_snapshot, lows xid8[], highs 
           OFFSET 0) m)
    WHERE pg_visible_in_snapshot(m.joined_xid, read_delivered_marks.since);
 END;
+
+CREATE FUNCTION feed.read_held(lows xid8[], highs xid8[]) RETURNS TABLE(kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+begin
+    return query
+    select 'own_message', h.changed_xid::text, m.conversation_id, m.sender_id, m.seq, null::uuid[],
+           app.held_object(h, m), null::text, null::bigint[]
+      from feed.changed_held(lows, highs) c
+      join app.held_messages h on h.message_id = c.message_id
+      join public.messages m on m.id = h.message_id and m.sender_id = h.sender_id
+      -- Not for users who have left meanwhile.
+      join public.conversation_members o on o.conversation_id = m.conversation_id and o.user_id = m.sender_id
+     order by m.conversation_id, m.seq;
+end
+$$;
 
 CREATE FUNCTION feed.read_joined(since pg_snapshot, lows xid8[], highs xid8[]) RETURNS TABLE(kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
     LANGUAGE sql STABLE
@@ -13656,7 +14411,7 @@ CREATE TABLE app.filter_rules (
     word text NOT NULL COLLATE pg_catalog."C",
     action text NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT filter_rules_action_valid CHECK ((action = ANY (ARRAY['refuse'::text, 'mask'::text]))),
+    CONSTRAINT filter_rules_action_valid CHECK ((((action = ANY (ARRAY['refuse'::text, 'mask'::text])) AND (word <> '*'::text)) OR ((action = 'hold'::text) AND (scope = 'messages'::text)))),
     CONSTRAINT filter_rules_scope_valid CHECK ((scope = ANY (ARRAY['messages'::text, 'names'::text, 'titles'::text])))
 );
 
@@ -13818,6 +14573,7 @@ CREATE VIEW app.message_objects WITH (security_invoker='true') AS
     m.sent_xid,
     m.changed_xid,
     m.reply_to_seq,
+    m.deleted_at,
     app.message_object(m.*, s.object, r.mark,
         CASE
             WHEN (m.reply_to_seq IS NOT NULL) THEN ( SELECT app.reply_object(t.*) AS reply_object
@@ -13947,32 +14703,6 @@ CREATE TABLE public.built_in_avatars (
     CONSTRAINT built_in_avatars_id_check CHECK ((id ~ '^[a-z0-9_]{1,40}$'::text))
 );
 
-CREATE TABLE public.media (
-    id uuid DEFAULT gen_random_uuid() NOT NULL,
-    owner_id uuid NOT NULL,
-    purpose text NOT NULL,
-    conversation_id uuid,
-    mime_type text NOT NULL,
-    bytes bigint NOT NULL,
-    width integer,
-    height integer,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    stored_at timestamp with time zone,
-    used_at timestamp with time zone,
-    message_id uuid,
-    url text,
-    removed_at timestamp with time zone,
-    name text,
-    CONSTRAINT media_avatar_is_picture CHECK (((purpose <> 'avatar'::text) OR starts_with(mime_type, 'image/'::text))),
-    CONSTRAINT media_bytes_valid CHECK (((bytes >= 1) AND (bytes <= 1073741824))),
-    CONSTRAINT media_height_valid CHECK (((height >= 1) AND (height <= 65535))),
-    CONSTRAINT media_mime_type_valid CHECK ((mime_type = ANY (ARRAY['image/jpeg'::text, 'image/png'::text, 'image/webp'::text, 'image/gif'::text, 'image/heic'::text, 'video/mp4'::text, 'video/quicktime'::text, 'video/webm'::text, 'audio/webm'::text, 'audio/mp4'::text, 'audio/mpeg'::text, 'audio/ogg'::text, 'audio/wav'::text, 'application/pdf'::text, 'text/plain'::text, 'application/zip'::text, 'application/octet-stream'::text]))),
-    CONSTRAINT media_name_valid CHECK (((char_length(name) >= 1) AND (char_length(name) <= 255))),
-    CONSTRAINT media_place CHECK (((purpose = 'message'::text) = (conversation_id IS NOT NULL))),
-    CONSTRAINT media_purpose_valid CHECK ((purpose = ANY (ARRAY['avatar'::text, 'message'::text]))),
-    CONSTRAINT media_width_valid CHECK (((width >= 1) AND (width <= 65535)))
-);
-
 CREATE TABLE public.username_history (
     id bigint NOT NULL,
     user_id uuid NOT NULL,
@@ -14008,6 +14738,9 @@ ALTER TABLE ONLY app.filter_rules
 
 ALTER TABLE ONLY app.former_members
     ADD CONSTRAINT former_members_pkey PRIMARY KEY (conversation_id, user_id);
+
+ALTER TABLE ONLY app.held_messages
+    ADD CONSTRAINT held_messages_pkey PRIMARY KEY (message_id);
 
 ALTER TABLE ONLY app.identities
     ADD CONSTRAINT identities_one_a_provider UNIQUE (user_id, provider);
@@ -14180,6 +14913,14 @@ CREATE INDEX former_members_changed_xid ON app.former_members USING btree (chang
 
 CREATE INDEX former_members_user_id ON app.former_members USING btree (user_id);
 
+CREATE INDEX held_messages_ask_at ON app.held_messages USING btree (ask_at) WHERE (ask_at IS NOT NULL);
+
+CREATE INDEX held_messages_changed_xid ON app.held_messages USING btree (changed_xid);
+
+CREATE INDEX held_messages_held_at ON app.held_messages USING btree (held_at, message_id);
+
+CREATE INDEX held_messages_sender ON app.held_messages USING btree (sender_id);
+
 CREATE INDEX mail_counts_since ON app.mail_counts USING btree (since);
 
 CREATE INDEX mail_tokens_expires_at ON app.mail_tokens USING btree (expires_at);
@@ -14319,6 +15060,8 @@ CREATE TRIGGER refuse_change BEFORE DELETE OR UPDATE OR TRUNCATE ON admin.audit 
 
 CREATE TRIGGER end_session BEFORE UPDATE ON app.sessions FOR EACH ROW WHEN ((new.revoked_at IS DISTINCT FROM old.revoked_at)) EXECUTE FUNCTION app.end_session();
 
+CREATE TRIGGER follow AFTER DELETE ON app.held_messages FOR EACH ROW EXECUTE FUNCTION app.propagate_held();
+
 CREATE TRIGGER forget_devices AFTER UPDATE ON app.sessions FOR EACH ROW WHEN (((new.revoked_at IS NOT NULL) AND (old.revoked_at IS NULL))) EXECUTE FUNCTION app.delete_session_devices();
 
 CREATE TRIGGER postline_address BEFORE INSERT OR UPDATE OF email ON auth.users FOR EACH ROW EXECUTE FUNCTION app.store_address();
@@ -14457,6 +15200,12 @@ ALTER TABLE ONLY app.former_members
 ALTER TABLE ONLY app.former_members
     ADD CONSTRAINT former_members_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.user_profiles(id);
 
+ALTER TABLE ONLY app.held_messages
+    ADD CONSTRAINT held_messages_message_id_fkey FOREIGN KEY (message_id) REFERENCES public.messages(id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY app.held_messages
+    ADD CONSTRAINT held_messages_sender_id_fkey FOREIGN KEY (sender_id) REFERENCES public.user_profiles(id);
+
 ALTER TABLE ONLY app.identities
     ADD CONSTRAINT identities_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.user_profiles(id) ON DELETE CASCADE;
 
@@ -14573,11 +15322,15 @@ ALTER TABLE app.expired_sends ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY feed_select ON app.former_members FOR SELECT TO postline_feed USING (true);
 
+CREATE POLICY feed_select ON app.held_messages FOR SELECT TO postline_feed USING (true);
+
 CREATE POLICY feed_select ON app.message_streams FOR SELECT TO postline_feed USING (true);
 
 ALTER TABLE app.filter_rules ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE app.former_members ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE app.held_messages ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE app.identities ENABLE ROW LEVEL SECURITY;
 
@@ -14767,7 +15520,7 @@ ALTER TABLE public.reaction_counts ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.scheduled_messages ENABLE ROW LEVEL SECURITY;
 
-CREATE POLICY seen_select ON public.media FOR SELECT TO authenticated USING ((((owner_id = ( SELECT auth.uid() AS uid)) AND ((used_at IS NULL) OR (purpose = 'avatar'::text))) OR ((used_at IS NOT NULL) AND (removed_at IS NULL) AND (conversation_id IN ( SELECT app.my_conversations() AS my_conversations)))));
+CREATE POLICY seen_select ON public.media FOR SELECT TO authenticated USING ((((owner_id = ( SELECT auth.uid() AS uid)) AND ((used_at IS NULL) OR (purpose = 'avatar'::text) OR is_held)) OR ((used_at IS NOT NULL) AND (removed_at IS NULL) AND (is_held IS NULL) AND (conversation_id IN ( SELECT app.my_conversations() AS my_conversations)))));
 
 CREATE POLICY sender_insert ON public.messages FOR INSERT TO postline_sender WITH CHECK ((EXISTS ( SELECT
    FROM public.conversation_members m
@@ -14967,6 +15720,8 @@ REVOKE ALL ON FUNCTION admin.checked_id(value text, what text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION admin.checked_until(until text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION admin.decide_held(operator text, conversation text, seq bigint, is_released boolean) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION admin.delete_user(operator text, who text, reason text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION admin.disable(operator text, who text, until text, reason text) FROM PUBLIC;
@@ -14980,6 +15735,8 @@ REVOKE ALL ON FUNCTION admin.filter_rules(most integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION admin.filter_scopes(scope text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION admin.filter_word(word text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION admin.held_messages(most integer, after text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION admin.locked_user(who text) FROM PUBLIC;
 
@@ -15076,8 +15833,14 @@ GRANT ALL ON FUNCTION api.devices() TO authenticated;
 REVOKE ALL ON FUNCTION api.edit_message(conversation_id uuid, seq bigint, content text, mentions uuid[], mentions_everyone boolean, data jsonb, keeps_data boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.edit_message(conversation_id uuid, seq bigint, content text, mentions uuid[], mentions_everyone boolean, data jsonb, keeps_data boolean) TO authenticated;
 
+REVOKE ALL ON FUNCTION api.export(after text) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.export(after text) TO authenticated;
+
 REVOKE ALL ON FUNCTION api.finish_message(conversation_id uuid, seq bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.finish_message(conversation_id uuid, seq bigint) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.held_messages(max_results integer, after text) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.held_messages(max_results integer, after text) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.mark_read(conversation_id uuid, seq bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.mark_read(conversation_id uuid, seq bigint) TO authenticated;
@@ -15123,6 +15886,12 @@ GRANT ALL ON FUNCTION api.readable_media(ids uuid[]) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.register_device(platform text, token text, environment text, locale text) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.register_device(platform text, token text, environment text, locale text) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.reject_message(conversation_id uuid, seq bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.reject_message(conversation_id uuid, seq bigint) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.release_message(conversation_id uuid, seq bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.release_message(conversation_id uuid, seq bigint) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.remove_device(id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.remove_device(id uuid) TO authenticated;
@@ -15282,6 +16051,9 @@ REVOKE ALL ON FUNCTION app.append_conversation(from_id uuid, into_id uuid, guest
 REVOKE ALL ON FUNCTION app.append_piece(conversation_id uuid, seq bigint, start bigint, content text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.append_piece(conversation_id uuid, seq bigint, start bigint, content text) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.apply_held_decision(message_id uuid, decision text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.apply_held_decision(message_id uuid, decision text) TO postline_feed;
+
 REVOKE ALL ON FUNCTION app.assign_report(id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.assign_report(id uuid) TO authenticated;
 
@@ -15396,6 +16168,9 @@ GRANT ALL ON FUNCTION app.checked_name(field text, value text, label text) TO au
 REVOKE ALL ON FUNCTION app.checked_time(field text, value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.checked_time(field text, value text) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.claim_held(most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.claim_held(most integer) TO postline_feed;
+
 REVOKE ALL ON FUNCTION app.claim_pushes(most integer, with_text boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.claim_pushes(most integer, with_text boolean) TO postline_feed;
 
@@ -15459,7 +16234,13 @@ REVOKE ALL ON FUNCTION app.max_data_bytes() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.data_error(data jsonb) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.decide_held(conversation_id uuid, seq bigint, is_released boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.decide_held(conversation_id uuid, seq bigint, is_released boolean) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.delete_expired() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.delete_held(conversation_id uuid, seq bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.delete_held(conversation_id uuid, seq bigint) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.delete_session_devices() FROM PUBLIC;
 
@@ -15471,6 +16252,8 @@ REVOKE ALL ON FUNCTION app.delivered_mark(conversation_id uuid, user_id uuid) FR
 
 REVOKE ALL ON FUNCTION app.distinct_ids(field text, ids uuid[], without uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.distinct_ids(field text, ids uuid[], without uuid[]) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.drop_held(conversation_id uuid, user_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.drop_unused_avatars(account uuid) FROM PUBLIC;
 
@@ -15510,6 +16293,9 @@ REVOKE ALL ON FUNCTION app.expire_all(retention_days integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.expire_batch(conversation_id uuid, before timestamp with time zone) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.expire_held() FROM PUBLIC;
+GRANT ALL ON FUNCTION app.expire_held() TO postline_feed;
+
 REVOKE ALL ON FUNCTION app.expire_messages(retention_days integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.expire_messages(retention_days integer) TO postline_feed;
 
@@ -15519,6 +16305,12 @@ REVOKE ALL ON FUNCTION app.expired_message(conversation_id uuid, client_id uuid)
 GRANT ALL ON FUNCTION app.expired_message(conversation_id uuid, client_id uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.expiry_batch() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.export_own(user_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.export_own(user_id uuid) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.export_page(objects text, next text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.export_page(objects text, next text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.filter_action(scope text, value text) FROM PUBLIC;
 
@@ -15570,7 +16362,29 @@ GRANT ALL ON FUNCTION app.has_details(message public.messages) TO postline_feed;
 REVOKE ALL ON FUNCTION app.has_streams(conversation_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.has_streams(conversation_id uuid) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.held_counts(OUT pending bigint, OUT oldest_seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.held_counts(OUT pending bigint, OUT oldest_seconds double precision) TO postline_feed;
+
+GRANT ALL ON TABLE public.media TO service_role;
+GRANT SELECT ON TABLE public.media TO authenticated;
+
+REVOKE ALL ON FUNCTION app.held_files(ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.held_files(ids uuid[]) TO authenticated;
+
+GRANT SELECT ON TABLE app.held_messages TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.held_object(held app.held_messages, message public.messages) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.held_object(held app.held_messages, message public.messages) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.held_page(max_results integer, after text, viewer uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.held_timeout() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.hide_presence(user_id uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.hold_message(message public.messages, content text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.holding_words(value text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.host_label(label text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.host_label(label text) TO authenticated;
@@ -15605,6 +16419,9 @@ REVOKE ALL ON FUNCTION app.is_file_name(value text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.is_first_sent(conversation_id uuid, client_id uuid, kind text, content text, attachment jsonb, reply_to_seq bigint, data jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.is_first_sent(conversation_id uuid, client_id uuid, kind text, content text, attachment jsonb, reply_to_seq bigint, data jsonb) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.is_held(message_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.is_held(message_id uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.is_host(host text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.is_host(host text) TO authenticated;
@@ -15694,6 +16511,8 @@ GRANT ALL ON FUNCTION app.lock_membership(conversation_id uuid) TO authenticated
 REVOKE ALL ON FUNCTION app.locked_caller(if_version bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.locked_caller(if_version bigint) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.locked_held(conversation_id uuid, seq bigint) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.locked_report(id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.log_end(written pg_lsn) FROM PUBLIC;
@@ -15723,6 +16542,8 @@ REVOKE ALL ON FUNCTION app.max_conversations_by_guests() FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.max_conversations_by_strangers() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.max_delivered_members() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.max_held() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.max_message_characters() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.max_message_characters() TO authenticated;
@@ -15762,6 +16583,8 @@ REVOKE ALL ON FUNCTION app.mentioned_members(conversation_id uuid, mentions uuid
 GRANT ALL ON FUNCTION app.mentioned_members(conversation_id uuid, mentions uuid[]) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.merge_blocks(guest uuid, account uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.merge_held(guest uuid, account uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.merge_media(guest uuid, account uuid) FROM PUBLIC;
 
@@ -15813,6 +16636,9 @@ GRANT ALL ON FUNCTION app.message_words(conversation_id uuid, created_at timesta
 GRANT ALL ON FUNCTION app.message_words(conversation_id uuid, created_at timestamp with time zone, content text) TO service_role;
 GRANT ALL ON FUNCTION app.message_words(conversation_id uuid, created_at timestamp with time zone, content text) TO postline_sender;
 
+REVOKE ALL ON FUNCTION app.moderated_held(max_results integer, after text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.moderated_held(max_results integer, after text) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.moderated_report(id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.moderated_report(id uuid) TO authenticated;
 
@@ -15824,6 +16650,8 @@ REVOKE ALL ON FUNCTION app.moderator() FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.move_batch(conversation_id uuid, guest_id uuid, most integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.move_delivered_mark(conversation_id uuid, user_id uuid, seq bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.move_held(message public.messages) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.move_mark() FROM PUBLIC;
 
@@ -15888,6 +16716,9 @@ GRANT ALL ON FUNCTION app.opening_bytes() TO postline_feed;
 REVOKE ALL ON FUNCTION app.own_fields() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.own_fields() TO authenticated;
 
+REVOKE ALL ON FUNCTION app.own_form(message_id uuid, object text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.own_form(message_id uuid, object text) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.quoted(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.quoted(value text) TO postline_sender;
 GRANT ALL ON FUNCTION app.quoted(value text) TO authenticated;
@@ -15929,6 +16760,8 @@ REVOKE ALL ON FUNCTION app.propagate_avatar() FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.propagate_block() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.propagate_email_proof() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.propagate_held() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.propagate_media() FROM PUBLIC;
 
@@ -16079,6 +16912,8 @@ REVOKE ALL ON FUNCTION app.refuse_file_name(field text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.refuse_forbidden(message text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.refuse_forbidden(message text) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.refuse_held_edit() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.refuse_hidden(message text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.refuse_hidden(message text) TO authenticated;
 
@@ -16110,6 +16945,10 @@ REVOKE ALL ON FUNCTION app.refuse_word(field text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.register_device(platform text, token text, environment text, locale text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.register_device(platform text, token text, environment text, locale text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.reject_held(held app.held_messages) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.release_held(held app.held_messages) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.release_lease(name text, holder uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.release_lease(name text, holder uuid) TO postline_feed;
@@ -16354,6 +17193,8 @@ GRANT ALL ON FUNCTION app.sync_reads(since pg_snapshot, until pg_snapshot, mine 
 REVOKE ALL ON FUNCTION app.sync_step_end(conversations uuid[], after_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.sync_step_end(conversations uuid[], after_id uuid) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.tell_held(user_id uuid) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.tell_own_conversation(conversation_id uuid, user_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.tombstoned(profile public.user_profiles) FROM PUBLIC;
@@ -16418,6 +17259,8 @@ GRANT ALL ON FUNCTION app.without_blocked(user_ids uuid[]) TO authenticated;
 REVOKE ALL ON FUNCTION app.word_similarity(a text, b text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.word_similarity(a text, b text) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.words_action(scope text, words text[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.words_of(folded text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.words_of(folded text) TO authenticated;
 
@@ -16459,6 +17302,9 @@ GRANT SELECT ON TABLE app.former_members TO postline_feed;
 
 REVOKE ALL ON FUNCTION feed.changed_former_members(lows xid8[], highs xid8[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.changed_former_members(lows xid8[], highs xid8[]) TO postline_feed;
+
+REVOKE ALL ON FUNCTION feed.changed_held(lows xid8[], highs xid8[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.changed_held(lows xid8[], highs xid8[]) TO postline_feed;
 
 REVOKE ALL ON FUNCTION feed.changed_members(lows xid8[], highs xid8[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.changed_members(lows xid8[], highs xid8[]) TO postline_feed;
@@ -16553,6 +17399,9 @@ GRANT ALL ON FUNCTION feed.read_deleted(lows xid8[], highs xid8[]) TO postline_f
 
 REVOKE ALL ON FUNCTION feed.read_delivered_marks(since pg_snapshot, lows xid8[], highs xid8[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.read_delivered_marks(since pg_snapshot, lows xid8[], highs xid8[]) TO postline_feed;
+
+REVOKE ALL ON FUNCTION feed.read_held(lows xid8[], highs xid8[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.read_held(lows xid8[], highs xid8[]) TO postline_feed;
 
 REVOKE ALL ON FUNCTION feed.read_joined(since pg_snapshot, lows xid8[], highs xid8[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.read_joined(since pg_snapshot, lows xid8[], highs xid8[]) TO postline_feed;
@@ -16684,9 +17533,6 @@ GRANT INSERT(blocked_id) ON TABLE public.blocks TO authenticated;
 GRANT ALL ON TABLE public.built_in_avatars TO service_role;
 GRANT SELECT ON TABLE public.built_in_avatars TO anon;
 GRANT SELECT ON TABLE public.built_in_avatars TO authenticated;
-
-GRANT ALL ON TABLE public.media TO service_role;
-GRANT SELECT ON TABLE public.media TO authenticated;
 
 GRANT ALL ON TABLE public.username_history TO service_role;
 GRANT SELECT ON TABLE public.username_history TO authenticated;

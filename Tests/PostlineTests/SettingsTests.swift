@@ -22,6 +22,7 @@ struct SettingsTests {
     /// The settings with a choice of words.
     static let choices = [
         "auth", "proxy_protocol", "rate_limits", "log_level", "console", "push_previews", "mail_smtp_tls",
+        "filter_webhook_default",
         "sign_in_needs_confirmed_email",
     ]
 
@@ -36,7 +37,7 @@ struct SettingsTests {
         "mail_from", "mail_smtp_url", "mail_smtp_user", "mail_smtp_password", "mail_webhook_url",
         "mail_webhook_secret", "mail_dir", "mail_link_url", "mail_texts_file", "mail_authorities_file",
         "apple_client_ids", "apple_keys_url", "apple_keys_file", "report_webhook_url", "report_webhook_secret",
-        "report_authorities_file",
+        "report_authorities_file", "filter_webhook_url", "filter_webhook_secret", "filter_authorities_file",
     ]
 
     static let connectionStrings = [

@@ -670,6 +670,11 @@ export interface MethodParams {
     /** The nonce that the app sent to Apple, or whose SHA-256 it sent in hexadecimal digits. 1 to 256 bytes. */
     nonce?: string | null
   }
+  /** Returns a page of everything that the user may see, to keep as a file. */
+  'me.export': {
+    /** The next of the page before. Without it, the export begins with the user's own data. 1 to 100 bytes. */
+    after?: string | null
+  }
   /** Lists the built-in avatars of this server. */
   'avatars.list': {
   }
@@ -1263,6 +1268,12 @@ export interface MethodResults {
   'me.save': Me
   'me.delete': {
     deleted: boolean
+  }
+  'me.export': {
+    /** Objects, each with one member, which is named by its kind. */
+    objects: (Record<string, any>)[]
+    /** The after of the next page, or null at the end. */
+    next: string | null
   }
   'avatars.list': {
     avatars: {

@@ -34,7 +34,8 @@ select is(tests.as('alice', 'api.export()')::json -> 'objects' -> 0 -> 'me' ->> 
 select is(tests.as('mallory', format('api.export(%L)', 'messages:' || tests.id('group') || ':0'))::jsonb,
     jsonb_build_object('objects', '[]'::jsonb, 'next', 'messages:' || tests.id('group')),
     'a position names no conversation of others');
-select is(tests.field_of('alice', format('select api.export(%L)', after)), 'PL001 after', 'rejects the position ' || after)
+select is(tests.field_of('alice', format('select api.export(%L)', after)), 'PL001 after',
+    'rejects the position ' || after)
   from unnest(array['', 'x', 'messages:1', 'me:', 'messages:' || tests.id('group') || ':x',
                     'messages:' || tests.id('group') || ':99999999999999999999']) after;
 select is(tests.attempt('anon', 'select api.export()'), '42501', 'anon gets none');

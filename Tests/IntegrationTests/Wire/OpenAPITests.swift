@@ -108,6 +108,7 @@ struct OpenAPITests {
 
     private func ownData(_ alice: TestClient, _ calls: ValidatedCalls) async throws {
         try await calls.call(alice, "me.get")
+        try await calls.call(alice, "me.export")
         try await calls.call(
             alice, "me.update",
             [

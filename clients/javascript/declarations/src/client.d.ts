@@ -163,7 +163,7 @@ export class PostlineClient {
      */
     deleteAccount(params?: {
         password?: string | null | undefined;
-        identity_token?: string | null | undefined;
+        identity_token?: string | null | undefined; /** Connects now, without waiting for the next attempt, or checks the connection. */
         nonce?: string | null | undefined;
     } | undefined): Promise<void>;
     /**

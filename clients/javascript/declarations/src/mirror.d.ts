@@ -16,7 +16,9 @@ export function filesOf({ files, picture }: Pick<ChangeRecord, 'files' | 'pictur
  * @typedef {Conversation & {
  *   last_message_event?: Message['event'], last_message_kind?: Message['kind']
  * }} StoredConversation
- * @typedef {{ generation: number, first_seq: number, held_seq: number, value: StoredConversation }} ConversationRecord
+ * @typedef {{
+ *   generation: number, first_seq: number, held_seq: number, oldest_seq?: number, value: StoredConversation
+ * }} ConversationRecord
  */
 /**
  * The methods that the outbox calls.
@@ -131,6 +133,7 @@ export type ConversationRecord = {
     generation: number;
     first_seq: number;
     held_seq: number;
+    oldest_seq?: number;
     value: StoredConversation;
 };
 /**
