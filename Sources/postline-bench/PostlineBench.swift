@@ -38,6 +38,7 @@ struct PostlineBench: AsyncParsableCommand {
               backpressure  what sessions that do not read cost those that do, and the node
               fairness      what 250 connections of one account that ask for the most cost other users
               search        searches among a million profiles
+              history       an export of 100,000 messages, and the expiry of a million, beside sends
               search-messages  searches among a million messages (--messages)
               hotpaths      what the service computes itself: framing, envelope, cursor, fan-out
               all           all of them but the next
@@ -51,6 +52,7 @@ struct PostlineBench: AsyncParsableCommand {
         case http, client, presence, push, media, upload, details, streams, fairness, growth
         // Last, since it makes the database large.
         case search
+        case history
         case searchMessages = "search-messages"
         case steady
         case all
@@ -191,6 +193,8 @@ struct PostlineBench: AsyncParsableCommand {
             return try await BackPressureBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
         case .fairness: return try await FairnessBench(world: world, seconds: seconds, say: say).run()
         case .search: return try await SearchBench(world: world, seconds: seconds, say: say).run()
+        case .history:
+            return try await HistoryBench(world: world, seconds: seconds, say: say).run()
         case .searchMessages:
             return try await MessageSearchBench(
                 world: world, seconds: seconds, messages: messages, say: say

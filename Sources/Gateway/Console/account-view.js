@@ -4,6 +4,7 @@ import { openBlocked } from './blocks.js'
 import { confirm, openDialog } from './dialog.js'
 import { h } from './dom.js'
 import { sentence } from './errors.js'
+import { downloadData } from './export.js'
 import { field, form, need } from './form.js'
 import { checkPassword, confirmForm, emailField, newPasswordField, passwordField } from './mail-forms.js'
 import { toast } from './notice.js'
@@ -35,7 +36,8 @@ export function openSettings(app) {
         button('Sign out', () => signOut(app, close, false)),
         !me.is_guest && button('Sign out other sessions…', () => signOutOthers(app)),
         !me.is_guest && button('Sign out everywhere…', () => signOut(app, close, true))),
-      section('Privacy', null, button('Blocked users…', () => openBlocked(app))),
+      section('Privacy', null, button('Blocked users…', () => openBlocked(app)),
+        button('Download my data', (event) => downloadData(app.client, event.currentTarget))),
       contactSection(app.client.hello?.contact),
       section('Delete account', 'Your profile and private data are erased. This cannot be undone.',
         h('button', { class: 'button danger-text', type: 'button', onclick: () => deleteAccount(app, close) },

@@ -1,4 +1,6 @@
-// Changes of a group, as its system messages tell them.
+// Changes of a conversation, as its system messages tell them.
+
+import { ttlText } from './expiry.js'
 
 const list = new Intl.ListFormat('en')
 
@@ -13,6 +15,9 @@ export function eventText(directory, { event, sender_id: sender, content }) {
     case 'member_removed': return `${subject} removed ${names}`
     case 'member_left': return `${subject} left the group`
     case 'renamed': return `${subject} renamed the group to “${event.title}”`
+    case 'ttl_changed': return event.message_ttl_seconds
+      ? `${subject} set messages to be deleted after ${ttlText(event.message_ttl_seconds)}`
+      : `${subject} turned the deletion of messages off`
     default: return content ?? 'This message was deleted.'
   }
 }

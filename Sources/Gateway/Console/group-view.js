@@ -4,6 +4,7 @@ import { conversationChip, presentChip, presentSignature } from './avatar.js'
 import { confirm, openDialog } from './dialog.js'
 import { h, keyed } from './dom.js'
 import { sentence } from './errors.js'
+import { ExpiryChoice } from './expiry.js'
 import { FieldProblem, field, form, need } from './form.js'
 import { icon } from './icons.js'
 import { toast } from './notice.js'
@@ -43,6 +44,7 @@ export function groupDetails(app, conversationID) {
   const list = h('ul', { class: 'members', 'aria-label': 'Members' })
   const count = h('h3', {})
   const tools = h('div', { class: 'group-tools' })
+  const expiry = new ExpiryChoice(app)
   let dialog
 
   const conversation = () => client.conversation(conversationID)
@@ -73,6 +75,7 @@ export function groupDetails(app, conversationID) {
             onclick: () => rename(app, group),
           }, icon('edit')))),
     }))
+    expiry.show(group)
     count.textContent = `${group.members.length} ${group.members.length === 1 ? 'member' : 'members'}`
     const rank = { owner: 0, admin: 1, member: 2 }
     const members = [...group.members].sort((a, b) => {
@@ -150,7 +153,7 @@ export function groupDetails(app, conversationID) {
   dialog = openDialog({
     title: 'Group',
     onClose: unwatch,
-    build: () => [head, count, list, tools],
+    build: () => [head, expiry.element, count, list, tools],
   })
 }
 

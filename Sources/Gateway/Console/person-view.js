@@ -5,6 +5,7 @@ import { block, unblock } from './blocks.js'
 import { openDialog } from './dialog.js'
 import { h } from './dom.js'
 import { sentence } from './errors.js'
+import { ExpiryChoice } from './expiry.js'
 import { icon } from './icons.js'
 import { toast } from './notice.js'
 import { openReport } from './report-dialog.js'
@@ -14,9 +15,13 @@ export async function personDetails(app, userID) {
   const { client, directory } = app
   const content = h('div', { class: 'person' })
   const actions = h('div', { class: 'form-actions' })
+  const expiry = new ExpiryChoice(app)
   let drawn = ''
 
   const draw = () => {
+    expiry.show(client.conversations.find(({ kind, members }) => {
+      return kind === 'direct' && userID !== directory.userID && members.some((each) => each.user_id === userID)
+    }))
     const person = directory.person(userID)
     const seen = directory.lastSeen(userID)
     const presence = directory.isOnline(userID) ? 'Online' : seen ? `Last seen ${lastSeen(seen)}` : ''
@@ -66,7 +71,7 @@ export async function personDetails(app, userID) {
   const unwatch = directory.watch(draw)
 
   const dialog = openDialog({
-    title: 'Profile', kind: 'small', onClose: unwatch, build: () => [content, actions],
+    title: 'Profile', kind: 'small', onClose: unwatch, build: () => [content, expiry.element, actions],
   })
 
   // A sender that came with a message has a part of its profile alone.
