@@ -87,6 +87,11 @@ struct ScreenTests {
             #expect(TypedLine(wrong) == .incomplete(usage: "/mute, or /mute 30m, 8h or 2d"), "\(wrong)")
         }
         #expect(TypedLine("/unmute") == .unmute)
+        #expect(TypedLine("/expire 7d") == .expire(minutes: 10_080))
+        #expect(TypedLine("/expire never") == .expire(minutes: nil))
+        for wrong in ["/expire", "/expire soon", "/expire 0m"] {
+            #expect(TypedLine(wrong) == .incomplete(usage: "/expire 30m, 8h or 7d, or /expire never"), "\(wrong)")
+        }
         #expect(TypedLine("/hide") == .hide(true))
         #expect(TypedLine("/show") == .hide(false))
     }

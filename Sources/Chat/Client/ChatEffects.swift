@@ -123,6 +123,8 @@ struct ChatEffects {
             try await client.mute(id, until: until)
             let time = until.map { " until \(WallTime($0).clockAndDay)" } ?? ""
             report(.done("No push tells you of this conversation\(time)."))
+        case .expire(let id, let minutes):
+            try await client.setMessageTTL(minutes.map { .seconds($0 * 60) }, of: id)
         case .unmute(let id):
             try await client.unmute(id)
             report(.done("Pushes tell you of this conversation again."))

@@ -72,6 +72,7 @@ extension ChatModel {
                 .setRole(.init(rawValue: role), of: try chat.member(name, of: group), in: group.id)
             }
         case .mute(let minutes): return inOpen { .group(.mute($0, minutes: minutes)) }
+        case .expire(let minutes): return inOpen { .group(.expire($0, minutes: minutes)) }
         case .unmute: return inOpen { .group(.unmute($0)) }
         case .hide(let isHidden): return [.effect(.change(.presence(isHidden: isHidden)))]
         case .refused: return [.notice(.refusals)]

@@ -11,6 +11,8 @@ enum GroupAction: Sendable, Equatable {
     /// Mutes any conversation; nil minutes means permanently.
     case mute(Conversation.ID, minutes: Int?)
     case unmute(Conversation.ID)
+    /// Sets after how many minutes messages of any conversation expire; nil means never.
+    case expire(Conversation.ID, minutes: Int?)
 
     /// A user to add: a known one, or a name to search for.
     enum Who: Sendable, Equatable {

@@ -43,6 +43,7 @@ enum Help {
                 "/leave": "leave it",
                 "/mute [8h]": "turn off pushes of the open conversation",
                 "/unmute": "turn them on again",
+                "/expire 7d": "delete messages after that; or /expire never",
                 "/archive": "put the open conversation at the end of the list",
                 "/unarchive": "take it back; so does a message that mentions you",
             ]),

@@ -63,6 +63,8 @@ enum TypedLine: Sendable, Equatable {
     /// Nil means permanently.
     case mute(minutes: Int?)
     case unmute
+    /// Sets after how many minutes messages expire; nil means never.
+    case expire(minutes: Int?)
     case hide(Bool)
     case refused
     /// Nil means all.
@@ -247,6 +249,12 @@ enum TypedLine: Sendable, Equatable {
                 return .incomplete(usage: "/mute, or /mute 30m, 8h or 2d")
             }
             return .mute(minutes: minutes)
+        case "expire":
+            if argument == "never" { return .expire(minutes: nil) }
+            guard let minutes = DueTime.minutes(argument) else {
+                return .incomplete(usage: "/expire 30m, 8h or 7d, or /expire never")
+            }
+            return .expire(minutes: minutes)
         case "archive", "unarchive":
             return argument.isEmpty ? .archive(name == "archive") : .incomplete(usage: "/\(name), and nothing else")
         case "unmute": return argument.isEmpty ? .unmute : .incomplete(usage: "/unmute, and nothing else")

@@ -106,6 +106,24 @@ struct ChatTests {
         }
     }
 
+    @Test("sets after what time messages expire, which the other chat says")
+    func expires() async throws {
+        try await withNode { node in
+            try await withChats(node) { alice, bob in
+                try alice.type("/expire soon")
+                try await alice.waitForOutput("! Usage: /expire 30m, 8h or 7d, or /expire never")
+                try alice.type("/expire 7d")
+                try await bob.waitForOutput("Messages are deleted after 1 week.")
+                try bob.type("/expire never")
+                try await alice.waitForOutput("Messages are no longer deleted after a time.")
+                for chat in [alice, bob] {
+                    try chat.endInput()
+                    #expect(try await chat.exit() == 0)
+                }
+            }
+        }
+    }
+
     @Test("blocks and unblocks a person, whose messages in groups are not shown meanwhile")
     func blocks() async throws {
         try await withNode { node in
