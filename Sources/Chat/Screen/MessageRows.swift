@@ -101,6 +101,7 @@ struct MessageRows {
     private mutating func append(_ message: Message, in conversation: Conversation, seq: Int, width: Int) {
         let isDim = message.isDeleted || message.delivery != .sent
         var note = message.isStreaming ? "…" : message.editedAt != nil && !message.isDeleted ? " (edited)" : ""
+        if message.isHeld { note += " (waiting for a moderator)" }
         if message.seq.map(conversation.pinnedSeqs.contains) == true { note += " (pinned)" }
         let indent = "       "
         let room = max(8, width - indent.utf8.count - 4)

@@ -119,6 +119,7 @@ extension StoreReader {
             createdAt: Date(timeIntervalSince1970: row["created_at"]), editedAt: Self.date(row["edited_at"]),
             deletedAt: Self.date(row["deleted_at"]), delivery: .sent, isMine: senderID == userID)
         message.isStreaming = row["streamed"] != nil
+        message.isHeld = row["is_held"]
         message.mentions = try StoreJSON.decode(row["mentions"])
         message.mentionsEveryone = row["mentions_everyone"]
         message.mentionsMe = !message.isMine && (message.mentionsEveryone || message.mentions.contains(userID))

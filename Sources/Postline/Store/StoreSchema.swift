@@ -256,6 +256,9 @@ enum StoreSchema {
                     delete from setting where name = 'cursor';
                     """)
         }
+        migrator.registerMigration("14") { database in
+            try database.execute(sql: "alter table message add column is_held integer not null default 0")
+        }
         return migrator
     }
 }

@@ -37,7 +37,9 @@ extension StoreWriter {
                         last_message_sender_id = ? where id = ?
                     """,
                 arguments: [
-                    conversation.lastSeq, conversation.lastMessageContent,
+                    conversation.lastSeq,
+                    try conversation.lastMessageContent
+                        ?? heldPreview(conversation.id, seq: conversation.lastSeq),
                     conversation.lastMessageTime?.timeIntervalSince1970, conversation.lastMessageSenderID?.rawValue,
                     conversation.id.rawValue,
                 ])

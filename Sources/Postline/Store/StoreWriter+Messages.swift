@@ -30,13 +30,16 @@ extension StoreWriter {
         let more = attachments.dropFirst()
         try database.cachedStatement(
             sql: """
-                insert into message values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, null)
+                insert into message (conversation_id, seq, id, sender_id, client_id, kind, content, attachment, version,
+                    created_at, edited_at, deleted_at, event, reply_to, mentions, mentions_everyone, data,
+                    more_attachments, is_held)
+                values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 on conflict do update set sender_id = excluded.sender_id, client_id = excluded.client_id,
                     content = excluded.content, attachment = excluded.attachment, event = excluded.event,
                     version = excluded.version, edited_at = excluded.edited_at, deleted_at = excluded.deleted_at,
                     reply_to = excluded.reply_to, mentions = excluded.mentions,
                     mentions_everyone = excluded.mentions_everyone, data = excluded.data,
-                    more_attachments = excluded.more_attachments,
+                    more_attachments = excluded.more_attachments, is_held = excluded.is_held,
                     streamed = case when excluded.version = version then streamed end
                 where excluded.version >= version
                 """
@@ -48,7 +51,7 @@ extension StoreWriter {
             message.deletedAt?.timeIntervalSince1970, try message.event.map(StoreJSON.encode),
             try message.replyTo.map(StoreJSON.encode), try StoreJSON.encode(message.mentions ?? []),
             message.mentionsEveryone ?? false, try message.data.map(StoreJSON.encode),
-            more.isEmpty ? nil : try StoreJSON.encode(Array(more)),
+            more.isEmpty ? nil : try StoreJSON.encode(Array(more)), message.isHeld ?? false,
         ])
         guard database.changesCount > 0 else { return }
         try index(message)
@@ -79,6 +82,14 @@ extension StoreWriter {
         // A sender has read all earlier messages, and a message from the server is no longer pending.
         try advanceReadMark(of: message.conversationID, to: message.seq)
         if let clientID = message.clientID { try removeSend(clientID) }
+    }
+
+    /// Returns the preview of a message if it waits for a moderator: its conversation has none, as for the others.
+    func heldPreview(_ conversationID: Conversation.ID, seq: Int) throws -> String? {
+        try String.fetchOne(
+            database.cachedStatement(
+                sql: "select content from message where conversation_id = ? and seq = ? and is_held"),
+            arguments: [conversationID.rawValue, seq])?.firstCharacters(200)
     }
 
     /// Makes a message be found by the words that it has now.

@@ -19,6 +19,9 @@ public struct Message: Sendable, Hashable, Identifiable {
     public var content: String?
     /// True while the sender writes the text in pieces (``PostlineClient/stream(in:_:details:)``).
     public internal(set) var isStreaming = false
+    /// True for a message of this user that waits for a moderator. Others see a deleted message. It can be deleted, but
+    /// not edited.
+    public internal(set) var isHeld = false
     /// The pictures, videos, audios and other files, at most 10. A deleted message has none.
     public var attachments: [Attachment]
     /// The change of the group that the message reports, or nil if there is none or the message is deleted.

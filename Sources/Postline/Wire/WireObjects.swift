@@ -77,6 +77,8 @@ struct WireMessage: Sendable, Codable {
     var mentions: [User.ID]?
     var mentionsEveryone: Bool?
     var data: [String: JSONValue]?
+    /// True for a message of this user that waits for a moderator.
+    var isHeld: Bool?
 
     /// All attachments, also of a server that supports only one.
     var allAttachments: [Message.Attachment] { attachments ?? attachment.map { [$0] } ?? [] }
@@ -96,6 +98,7 @@ struct WireMessage: Sendable, Codable {
         case deletedAt = "deleted_at"
         case replyTo = "reply_to"
         case mentionsEveryone = "mentions_everyone"
+        case isHeld = "is_held"
     }
 }
 

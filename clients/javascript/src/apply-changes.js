@@ -154,22 +154,25 @@ function applyConversation(draft, conversation) {
 function merge(held, newer) {
   const [base, other] = held.version > newer.version ? [held, newer] : [newer, held]
   const last = other.last_seq > base.last_seq ? other : base
+  const { last_seq, last_message_time, last_message_sender_id } = last
   const reader = other.last_read_seq > base.last_read_seq ? other : base
   // The server's conversations have none of these.
-  const { last_message_event, last_message_kind } = held.last_seq < newer.last_seq
+  const { last_message_event, last_message_kind, last_message_is_held } = held.last_seq < newer.last_seq
     ? /** @type {Partial<typeof held>} */ ({}) : held
   const marks = new Map(other.members.map((member) => [member.user_id, member]))
   return {
     ...base,
-    last_seq: last.last_seq,
-    last_message_content: last.last_message_content,
-    last_message_time: last.last_message_time,
-    last_message_sender_id: last.last_message_sender_id,
+    last_seq,
+    // The conversation has no preview of a held message, not even for its sender.
+    last_message_content: (last_message_is_held ? held : last).last_message_content,
+    last_message_time,
+    last_message_sender_id,
     last_message_event,
     last_message_kind,
+    last_message_is_held,
     last_read_seq: reader.last_read_seq,
     // The mentions after the greater mark, up to the greater number.
-    unread_mentions: reader.last_read_seq >= last.last_seq ? 0 : (reader === base ? last : reader).unread_mentions,
+    unread_mentions: reader.last_read_seq >= last_seq ? 0 : (reader === base ? last : reader).unread_mentions,
     members: base.members.map((member) => {
       const mark = marks.get(member.user_id) ?? member
       const last_read_seq = Math.max(mark.last_read_seq, member.last_read_seq)

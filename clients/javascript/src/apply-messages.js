@@ -211,6 +211,7 @@ export function withLast(conversation, message) {
     last_message_sender_id: message.sender_id,
     last_message_event: message.event,
     last_message_kind: message.kind,
+    last_message_is_held: message.is_held,
   }
 }
 

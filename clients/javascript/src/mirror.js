@@ -8,7 +8,7 @@
  * is greater. `generation` counts resets: an object of an earlier one waits for its replacement.
  *
  * @typedef {Conversation & {
- *   last_message_event?: Message['event'], last_message_kind?: Message['kind']
+ *   last_message_event?: Message['event'], last_message_kind?: Message['kind'], last_message_is_held?: boolean
  * }} StoredConversation
  * @typedef {{
  *   generation: number, first_seq: number, held_seq: number, oldest_seq?: number, value: StoredConversation

@@ -256,6 +256,33 @@ describe('Sync', () => {
     assert.deepEqual(shown(), [undefined, 'later'])
   })
 
+  test('a held message is shown to its sender, also as the preview, until it is decided', async (t) => {
+    const { server, client } = script(t)
+    const chat = await signIn(client)
+    const shown = () => {
+      const { content, is_held } = chat.messages.at(-1)
+      return [content, is_held, chat.conversation.last_message_content]
+    }
+    const held = message(direct, 4, ann, { content: 'a bet', version: 2, is_held: true })
+    const conversations = [conversation(direct, [ann, ben], { last_seq: 4, last_message_content: null })]
+    await push(server, client, { conversations, messages: [held] }, '2')
+    assert.deepEqual(shown(), ['a bet', true, 'a bet'])
+    // Its conversation has no preview, and a node of an earlier version pushes what others see.
+    const deleted = message(direct, 4, ann, { content: null, deleted_at: '2026-11-21T10:00:00.000000Z' })
+    await push(server, client, { conversations, messages: [deleted] }, '3')
+    assert.deepEqual(shown(), ['a bet', true, 'a bet'])
+    await push(server, client, { messages: [message(direct, 4, ann, { content: 'a bet', version: 3 })] }, '4')
+    assert.deepEqual(shown(), ['a bet', undefined, 'a bet'])
+    // Others see a deleted message, which comes back.
+    await push(server, client, { messages: [message(direct, 5, ben, { ...deleted, seq: 5, sender_id: ben })] }, '5')
+    assert.equal(chat.messages.at(-1).content, null)
+    await push(server, client, { messages: [message(direct, 5, ben, { content: 'mine too', version: 3 })] }, '6')
+    assert.deepEqual([...shown(), chat.messages.at(-1).deleted_at], ['mine too', undefined, 'mine too', null])
+    await push(server, client, { messages: [message(direct, 6, ann, { ...held, seq: 6 })] }, '7')
+    await push(server, client, { messages: [message(direct, 6, ann, { ...deleted, seq: 6, version: 3 })] }, '8')
+    assert.deepEqual(shown(), [null, undefined, null])
+  })
+
   test('1,000 changes are one notification', async (t) => {
     const { server, client } = script(t)
     const chat = await signIn(client)

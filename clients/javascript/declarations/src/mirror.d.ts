@@ -14,7 +14,7 @@ export function filesOf({ files, picture }: Pick<ChangeRecord, 'files' | 'pictur
  * is greater. `generation` counts resets: an object of an earlier one waits for its replacement.
  *
  * @typedef {Conversation & {
- *   last_message_event?: Message['event'], last_message_kind?: Message['kind']
+ *   last_message_event?: Message['event'], last_message_kind?: Message['kind'], last_message_is_held?: boolean
  * }} StoredConversation
  * @typedef {{
  *   generation: number, first_seq: number, held_seq: number, oldest_seq?: number, value: StoredConversation
@@ -124,6 +124,7 @@ export type Write = import('./storage.js').Write;
 export type StoredConversation = Conversation & {
     last_message_event?: Message['event'];
     last_message_kind?: Message['kind'];
+    last_message_is_held?: boolean;
 };
 /**
  * A conversation as the device stores it. It has the messages from `first_seq` to `held_seq`, and none if `first_seq`
