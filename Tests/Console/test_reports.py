@@ -65,6 +65,33 @@ class ReportTests(ConsoleCase):
         self.assertIn(text, carol.one(".evidence .reported").text)
         self.assertEqual(psql("select state || ' ' || outcome from app.reports"), "closed removed")
 
+    def test_holds_messages_until_a_moderator_decides(self):
+        make_moderator(CAROL)
+        word = "".join(chr(ord("a") + int(digit, 16)) for digit in token())
+        psql("insert into app.filter_rules (scope, word, action) values ('messages', :'word', 'hold')", word=word)
+        self.addCleanup(psql, "delete from app.filter_rules where word = :'word'", word=word)
+        alice, bob = self.two_people()
+        texts = [f"{word} one", f"{word} two"]
+        for text in texts:
+            alice.write(text)
+            alice.until(lambda: "Waiting for a moderator" in alice.sees_sent(text).text, "that it waits")
+        bob.until(lambda: bob.texts(".tombstone")[-2:] == ["This message was deleted."] * 2, "two deleted messages")
+        self.assertNotIn(word, bob.one(".thread").text)
+
+        carol = self.browser(CAROL)
+        carol.click("Reports")
+        Select(carol.one("select[name=state]")).select_by_value("held")
+        carol.until(lambda: len(carol.all(".held-row")) == 2, "the held messages")
+        self.assertIn(f"{name_of(ALICE)}: {word}", carol.one(".held-row").text)
+        carol.all(".held-row .primary")[0].click()
+        self.sees_toast(carol, "All members see the message.")
+        bob.until(lambda: texts[0] in bob.one(".thread").text, "the released message")
+        carol.until(lambda: len(carol.all(".held-row")) == 1, "the other one")
+        carol.one(".held-row .button").click()
+        self.sees_toast(carol, "The message is deleted.")
+        alice.until(lambda: texts[1] not in alice.one(".thread").text, "the rejected message gone")
+        self.assertNotIn("Waiting for a moderator", alice.one(".thread").text)
+
     def test_reports_a_user_whom_a_moderator_bans(self):
         make_moderator(CAROL)
         alice = self.browser(ALICE)

@@ -18,7 +18,8 @@ export function messageActions(app, message, handlers) {
   const isMine = message.sender_id === directory.userID
   const conversation = client.conversation(message.conversation_id)
   const isThere = !message.deleted_at && message.kind !== 'system'
-  const mayWrite = isThere && !conversation.is_blocked
+  // Others see a deleted message while it is held.
+  const mayWrite = isThere && !message.is_held && !conversation.is_blocked
   const hasPicture = isThere && onlyPicture(message)?.media_id && pictures.isOffered
   const mayEdit = isMine && mayWrite && ['text', 'image', 'video', 'audio', 'file'].includes(message.kind)
   const edit = message.kind === 'text' ? 'Edit' : captionOf(message) ? 'Edit caption' : 'Add a caption'

@@ -83,6 +83,7 @@ function describeMessage(app, row, handlers) {
         content(app, message, isMine ? 'Your picture' : `Picture by ${name}`),
         h('span', { class: 'meta' },
           isPinned && pinMark(),
+          message.is_held && h('span', {}, 'Waiting for a moderator'),
           message.edited_at && !message.deleted_at && h('span', { title: full(message.edited_at) }, 'edited'),
           h('time', { dateTime: message.created_at, title: full(message.created_at) }, clock(message.created_at)),
           isMine && !message.deleted_at && tick(delivery))),

@@ -1,4 +1,5 @@
-// The page of moderators: the reports of users, their evidence, and what is done about them.
+// The page of moderators: the reports of users, their evidence, and what is done about them; and the messages that the
+// filter holds.
 
 import { confirm, openDialog } from './dialog.js'
 import { h } from './dom.js'
@@ -16,23 +17,27 @@ const outcomes = {
 const terms = { '': 'For good', 1: 'For a day', 7: 'For a week', 30: 'For 30 days' }
 const dayMilliseconds = 86_400_000
 
-/// Opens the list of reports.
+/// Opens the list of reports, and that of held messages.
 export function openModeration(app) {
   const list = h('ul', { class: 'report-list' })
   const more = h('button', { class: 'button', type: 'button', hidden: true, onclick: () => load(next) }, 'Show more')
   const state = field({
-    name: 'state', label: 'Show', options: Object.entries(states), onchange: () => load(),
+    name: 'state', label: 'Show', options: Object.entries({ ...states, held: 'Held messages' }), onchange: () => load(),
   })
   let next = null
 
   async function load(after) {
+    const isHeld = state.value === 'held'
     try {
-      const page = await app.client.call('reports.list', {
-        ...state.value && { state: state.value }, ...after && { after },
-      })
+      const page = isHeld ? await app.client.call('moderation.held', { ...after && { after } })
+        : await app.client.call('reports.list', { ...state.value && { state: state.value }, ...after && { after } })
+      // Another list was chosen meanwhile.
+      if (isHeld !== (state.value === 'held')) return
       if (!after) list.replaceChildren()
-      list.append(...page.reports.map((report) => row(report)))
-      if (!list.childElementCount) list.append(h('li', { class: 'empty' }, 'There are no reports.'))
+      list.append(...isHeld ? page.held.map((held) => heldRow(app, held)) : page.reports.map((report) => row(report)))
+      if (!list.childElementCount) {
+        list.append(h('li', { class: 'empty' }, isHeld ? 'No message is held.' : 'There are no reports.'))
+      }
       next = page.next
       more.hidden = !next
     } catch (error) {
@@ -49,6 +54,34 @@ export function openModeration(app) {
 
   openDialog({ title: 'Reports', kind: 'settings', build: () => [state.element, list, more] })
   load()
+}
+
+/// Returns the row of a held message, which goes once it is decided.
+function heldRow(app, { message, words }) {
+  const { conversation_id, seq } = message
+  const decide = (method, done) => async () => {
+    try {
+      await app.client.call(method, { conversation_id, seq })
+      toast(done)
+      element.remove()
+    } catch (error) {
+      toast(sentence(error, null, 'That needs a connection.'), 'bad')
+      // Another moderator, or the sender, was faster.
+      if (error.code === 'not_found') element.remove()
+    }
+  }
+  const element = h('li', { class: 'held-row' },
+    h('span', { class: 'row-title' }, `${personName(message.sender)}: ${words.join(', ')}`),
+    h('span', { class: 'row-preview' }, `${date(message.created_at)}, ${clock(message.created_at)}`),
+    h('span', { class: 'text', dir: 'auto' }, message.content || `(${message.kind})`),
+    h('div', { class: 'form-actions' },
+      h('button', {
+        class: 'button', type: 'button', onclick: decide('moderation.reject', 'The message is deleted.'),
+      }, 'Reject'),
+      h('button', {
+        class: 'button primary', type: 'button', onclick: decide('moderation.release', 'All members see the message.'),
+      }, 'Release')))
+  return element
 }
 
 /// Opens a report with its evidence. `onChange` is called after each step.
