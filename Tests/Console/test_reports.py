@@ -24,7 +24,7 @@ class ReportTests(ConsoleCase):
         browser.until(lambda: any(text in each for each in browser.texts(".toast")), f"the toast {text!r}")
 
     def fill_report(self, browser, reason, comment):
-        Select(browser.one(".dialog select")).select_by_visible_text(reason)
+        Select(browser.one(".dialog select[name=reason]")).select_by_visible_text(reason)
         browser.one(".dialog textarea").send_keys(comment)
         browser.one(".dialog button[type=submit]").click()
         self.sees_toast(browser, "Reported.")
