@@ -73,6 +73,9 @@ struct PostlineBench: AsyncParsableCommand {
     @Option(help: "How many messages search-messages makes.")
     var messages = 1_000_000
 
+    @Option(help: "How many words the filter of messages has, none of which are sent.")
+    var filterWords = 0
+
     @Option(help: "How long steady takes.")
     var minutes = 60
 
@@ -122,6 +125,14 @@ struct PostlineBench: AsyncParsableCommand {
         do {
             say("starting a PostgreSQL and a node, and making \(2 * pairs) people …")
             try await BenchWorld.with(pairs: pairs) { world in
+                if filterWords > 0 {
+                    try await world.postgres.psql(
+                        """
+                        insert into app.filter_rules (scope, word, action)
+                        select 'messages', translate(n::text, '0123456789', 'qwxzvjkyfg') || 'q', 'refuse'
+                          from generate_series(1, \(filterWords)) n
+                        """, database: "postline")
+                }
                 for measurement in chosen {
                     let (table, found) = try await measure(measurement, in: world, steps, say)
                     for line in table { say(line) }

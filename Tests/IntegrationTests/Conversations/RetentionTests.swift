@@ -19,7 +19,7 @@ struct RetentionTests {
             """)
     }
 
-    @Test("disappear for all members after the time of the conversation, and stay stored once")
+    @Test("row 65c: disappear for all members after the time of the conversation, and stay stored once")
     func ownTime() async throws {
         try await withTwoNodes(.telling()) { one, other in
             let alice = try await one.signedIn(.alice)

@@ -77,6 +77,7 @@ enum SampleParameters {
     ]
 
     private static let values: [String: JSON] = [
+        "message_ttl_seconds": 86_400, "me.export after": "conversations",
         "access_token": "not.a.token", "email": "probe@example.com", "password": "postline-dev",
         "username": "probe_name", "guest_refresh_token": "not.a.token", "refresh_token": "not.a.token", "all": false,
         "identity_token": "not.a.token", "nonce": "x", "guest_access_token": "not.a.token",
