@@ -18,8 +18,14 @@ class RetentionTests(ConsoleCase):
         self.assertEqual(choice.first_selected_option.text, "Never")
         self.assertEqual(choice.options[2].text, "After a day")
         choice.select_by_visible_text("After a day")
+        alice.until(lambda: "Delete messages after a day?" in alice.texts(".dialog h2"), "the question")
+        alice.click("Cancel")
+        alice.until(lambda: choice.first_selected_option.text == "Never", "the former time")
+        choice.select_by_visible_text("After a day")
+        alice.click("Delete after a day")
         bob.until(lambda: any("set messages to be deleted after 1 day" in each for each in bob.texts(".thread .event")),
                   "the event")
+        alice.until(lambda: "1 day" in alice.one(".thread-title .ttl").text, "the mark")
         # The other member sees it where it can change it too.
         bob.one(".thread-title").click()
         bob.until(lambda: Select(bob.one("#expiry")).first_selected_option.text == "After a day", "the choice")

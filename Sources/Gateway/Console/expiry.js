@@ -1,5 +1,6 @@
 // After what time the messages of a conversation are deleted.
 
+import { confirm } from './dialog.js'
 import { h } from './dom.js'
 import { sentence } from './errors.js'
 import { toast } from './notice.js'
@@ -46,12 +47,24 @@ export class ExpiryChoice {
 
   async #set() {
     const message_ttl_seconds = this.#select.value ? Number(this.#select.value) : null
+    const time = this.#select.selectedOptions[0].text.toLowerCase()
+    const isAgreed = message_ttl_seconds === null || await confirm({
+      title: `Delete messages ${time}?`,
+      text: 'Messages that are older are deleted too, for everyone here. This cannot be undone.',
+      action: `Delete ${time}`,
+    })
+    if (!isAgreed) return this.#reset()
     try {
       await this.#app.client.call('conversations.update', { conversation_id: this.#id, message_ttl_seconds })
     } catch (error) {
       toast(sentence(error, null, 'That needs a connection.'), 'bad')
-      this.#drawn = null
-      this.show(this.#app.client.conversation(this.#id))
+      this.#reset()
     }
+  }
+
+  /// Shows the time that is in force again.
+  #reset() {
+    this.#drawn = null
+    this.show(this.#app.client.conversation(this.#id))
   }
 }

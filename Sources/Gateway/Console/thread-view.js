@@ -7,6 +7,7 @@ import { moreMenu } from './conversation-actions.js'
 import { arrowKeys, h, keyed } from './dom.js'
 import { dropZone } from './drop.js'
 import { sentence } from './errors.js'
+import { ttlText } from './expiry.js'
 import { groupDetails } from './group-view.js'
 import { icon } from './icons.js'
 import { describeMenu, describeRow } from './message-row.js'
@@ -207,13 +208,14 @@ export class ThreadView {
     const seen = directory.lastSeen(other)
     const presence = directory.isOnline(other) ? 'online' : seen ? `last seen ${lastSeen(seen)}` : ''
     const typing = typingText(directory, conversation)
+    const ttl = conversation.message_ttl_seconds
     const who = person?.username ? `@${person.username}` : person?.is_guest ? 'Guest' : ''
     // What is new stands first: the end is what a narrow window has no room for.
     const subtitle = typing || (other ? [presence, who].filter(Boolean).join(' · ')
       : `${people.length} ${people.length === 1 ? 'member' : 'members'}: ${people.join(', ')}`)
     keyed(this.#headInside, [conversation], () => ({
       key: conversation.id,
-      signature: `${title}\n${other && presentSignature(directory, other)}${person?.is_verified}`,
+      signature: `${title}\n${other && presentSignature(directory, other)}${person?.is_verified}${ttl}`,
       build: () => h('div', { class: 'thread-head-line' },
         h('button', {
           class: 'icon-button back', type: 'button', 'aria-label': 'Back to the conversations', 'data-focus': 'back',
@@ -225,7 +227,8 @@ export class ThreadView {
         },
         conversationChip(directory, conversation),
         h('span', { class: 'row-text' },
-          h('span', { class: 'row-title' }, title, person?.is_verified && verified()),
+          h('span', { class: 'row-line' },
+            h('span', { class: 'row-title' }, title, person?.is_verified && verified()), ttl && ttlMark(ttl)),
           h('span', { class: 'row-preview' })),
         h('span', { class: 'unseen' }, ', details'))),
     }))
@@ -403,6 +406,12 @@ export class ThreadView {
       toast(sentence(error), 'bad')
     }
   }
+}
+
+/// The time after which messages are deleted.
+function ttlMark(seconds) {
+  return h('span', { class: 'row-mark ttl', title: `Messages are deleted after ${ttlText(seconds)}` },
+    icon('clock'), h('span', { class: 'unseen' }, 'Messages are deleted after '), ttlText(seconds))
 }
 
 function verified() {
