@@ -37,6 +37,9 @@ class ReportTests(ConsoleCase):
         bubble = alice.sees_sent(text).find_element(By.CSS_SELECTOR, ".bubble")
         ActionChains(alice.driver).context_click(bubble).perform()
         alice.click("Report…")
+        # No reason is chosen in advance.
+        alice.one(".dialog button[type=submit]").click()
+        alice.until(lambda: alice.one(".dialog .field-error").text == "Choose a reason.", "what is missing")
         self.fill_report(alice, "Insults or harassment", "He is rude.")
         # A user's own message has no such action.
         own = bob.sees_sent(text).find_element(By.CSS_SELECTOR, ".bubble")

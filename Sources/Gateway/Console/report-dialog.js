@@ -2,7 +2,7 @@
 
 import { openDialog } from './dialog.js'
 import { h } from './dom.js'
-import { field, form } from './form.js'
+import { FieldProblem, field, form } from './form.js'
 import { toast } from './notice.js'
 
 /// The reasons of a report, as people read them.
@@ -15,7 +15,9 @@ export const reasons = {
 export function openReport(app, target) {
   const isUser = typeof target === 'string'
   const name = app.directory.name(isUser ? target : target.sender_id)
-  const reason = field({ name: 'reason', label: 'Reason', options: Object.entries(reasons) })
+  const reason = field({
+    name: 'reason', label: 'Reason', options: [['', 'Choose a reason'], ...Object.entries(reasons)],
+  })
   const comment = field({
     name: 'comment', label: 'What should the moderators know?', optional: true, multiline: true, maxLength: 1000,
   })
@@ -29,6 +31,7 @@ export function openReport(app, target) {
         fields: [reason, comment],
         action: 'Report',
         submit: async () => {
+          if (!reason.value) throw new FieldProblem('reason', 'Choose a reason.')
           await app.client.report(target, reason.value, comment.value.trim() || undefined)
           close()
           toast('Reported. The moderators will look at it.')
