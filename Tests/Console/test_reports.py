@@ -78,6 +78,7 @@ class ReportTests(ConsoleCase):
         for text in texts:
             alice.write(text)
             alice.until(lambda: "Waiting for a moderator" in alice.sees_sent(text).text, "that it waits")
+            self.assertFalse(alice.sees_sent(text).find_elements(By.CSS_SELECTOR, ".tick, .message-tools"))
         bob.until(lambda: bob.texts(".tombstone")[-2:] == ["This message was deleted."] * 2, "two deleted messages")
         self.assertNotIn(word, bob.one(".thread").text)
 

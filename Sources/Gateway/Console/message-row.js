@@ -71,7 +71,7 @@ function describeMessage(app, row, handlers) {
       h('div', { class: 'bubble' }, h('span', { class: 'text', dir: 'auto' },
         [name, message.content, ...message.attachments.map(({ url }) => url)].filter(Boolean).join('\n')))),
     build: () => {
-      const state = message.deleted_at ? 'deleted' : message.is_streaming && 'streaming'
+      const state = message.deleted_at ? 'deleted' : message.is_held ? 'held' : message.is_streaming && 'streaming'
       return h('li', { class: classes(row, state), ...props },
       !isMine && (isLast ? h('button', {
         class: 'chip-button', type: 'button', tabIndex: -1, 'aria-label': `About ${name}`,
@@ -86,8 +86,8 @@ function describeMessage(app, row, handlers) {
           message.is_held && h('span', {}, 'Waiting for a moderator'),
           message.edited_at && !message.deleted_at && h('span', { title: full(message.edited_at) }, 'edited'),
           h('time', { dateTime: message.created_at, title: full(message.created_at) }, clock(message.created_at)),
-          isMine && !message.deleted_at && tick(delivery))),
-      !message.deleted_at && !isClosed && tools(message, handlers),
+          isMine && !message.deleted_at && !message.is_held && tick(delivery))),
+      !message.deleted_at && !message.is_held && !isClosed && tools(message, handlers),
       hasReactions(message) && reactionChips(app, message))
     },
   }

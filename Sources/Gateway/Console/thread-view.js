@@ -101,7 +101,7 @@ export class ThreadView {
     this.#scheduled = new ScheduledBar(app)
     this.#more = moreMenu(app, () => this.#conversation)
     this.#list.addEventListener('keydown', (event) => this.#key(event))
-    onSwipe(this.#list, '.message[data-seq]:not(.deleted)', (element) => {
+    onSwipe(this.#list, '.message[data-seq]:not(.deleted, .held)', (element) => {
       this.#handlers.reply(this.#rows.get(element.dataset.key).message)
     })
     this.#body = h('div', { class: 'thread-body', hidden: true },
