@@ -192,7 +192,8 @@ function iconOf({ mime_type: type }) { return !type || type.startsWith('image/')
 
 function nameOf({ name, mime_type: type, waveform }) {
   const kind = type?.split('/')[0]
-  return name || (waveform ? 'Voice message' : kind === 'audio' ? 'Audio' : kind === 'video' ? 'Video' : 'File')
+  return waveform ? 'Voice message'
+    : name || (kind === 'audio' ? 'Audio' : kind === 'video' ? 'Video' : 'File')
 }
 
 /// Returns a size as in `3 KB` and `12.5 MB`.

@@ -11,12 +11,16 @@ export function quotedName(directory, { sender_id: sender }) {
   return sender === null ? 'A message' : sender === directory.userID ? 'You' : directory.name(sender)
 }
 
+/// The name that the page and the apps give to a recording, which is its message's content.
+const recordingName = /^Voice message\.(webm|m4a)$/
+
 /// Returns the text of a quoted message in one line.
 export function quotedText({ kind, content, version, is_blocked: isBlocked }) {
   if (isBlocked) return blockedText
   if (version === 0) return 'This message is not loaded.'
   return content === null ? 'This message was deleted.'
-    : content || (kinds[kind] ?? 'A message without text')
+    : kind === 'audio' && recordingName.test(content) ? 'Voice message'
+      : content || (kinds[kind] ?? 'A message without text')
 }
 
 /// The quote in a message. A press shows the quoted message in its place.
