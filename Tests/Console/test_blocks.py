@@ -101,8 +101,10 @@ class BlockTests(ConsoleCase):
         carol.write(answer)
         alice.sees_sent(answer)
         before = len(self.placeholders(alice))
-        psql("insert into public.blocks (blocker_id, blocked_id) select a.id, b.id from auth.users a, auth.users b "
-             "where a.email = :'alice' and b.email = :'bob'", alice=ALICE, bob=BOB)
+        ActionChains(alice.driver).context_click(
+            alice.sees_sent(first).find_element(By.CSS_SELECTOR, ".bubble")).perform()
+        alice.click("Block…")
+        self.confirm_block(alice, name_of(BOB))
         alice.until(lambda: len(self.placeholders(alice)) > before, "the placeholders")
         quote = alice.sees_sent(answer).find_element(By.CSS_SELECTOR, ".quote-text")
         self.assertEqual(quote.text, "Message from a blocked user")
@@ -123,7 +125,9 @@ class BlockTests(ConsoleCase):
         self.assertNotIn("Copy text", alice.texts(".message-menu [role=menuitem]"))
         alice.click("Show")
         alice.sees_sent(first)
-        psql("delete from public.blocks")
+        ActionChains(alice.driver).context_click(
+            alice.sees_sent(second).find_element(By.CSS_SELECTOR, ".bubble")).perform()
+        alice.click("Unblock")
         alice.until(lambda: not self.placeholders(alice), "all messages")
         self.assertIn(first, alice.sees_sent(answer).find_element(By.CSS_SELECTOR, ".quote-text").text)
 

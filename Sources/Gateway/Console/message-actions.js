@@ -1,6 +1,7 @@
 // What the user can do with a message: the entries of its menu.
 
 import { captionOf, fileActions, onlyPicture } from './attachments.js'
+import { blockAction } from './blocks.js'
 import { h } from './dom.js'
 import { sentence } from './errors.js'
 import { tokenize } from './links.js'
@@ -49,6 +50,9 @@ export function messageActions(app, message, handlers) {
       run: () => handlers.openPerson(message.sender_id),
     },
     !isMine && isThere && { name: 'flag', label: 'Report…', run: () => openReport(app, message) },
+    // In a direct conversation, its own menu has it.
+    !isMine && message.kind !== 'system' && conversation.kind === 'group'
+      && !directory.person(message.sender_id)?.is_deleted && blockAction(app, message.sender_id),
     isThere && (isMine || directory.moderates(conversation)) && {
       name: 'trash', label: 'Delete', run: () => handlers.remove(message),
     },

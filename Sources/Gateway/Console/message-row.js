@@ -180,7 +180,7 @@ export function describeMenu(app, row, handlers) {
     title,
     actions: [
       { name: 'eye', label: 'Show', run: () => handlers.reveal(message) },
-      ...actions.filter(({ name }) => ['info', 'flag', 'trash'].includes(name)),
+      ...actions.filter(({ name }) => ['info', 'flag', 'block', 'trash'].includes(name)),
     ],
   }
 }
