@@ -43,9 +43,9 @@ def fresh_world(test):
     return Server(test, ["dev", "--directory", f"{directory}/world"], r"console: (http://\S+)").url
 
 
-def node_without_mail(test):
+def node_without_mail(test, *settings):
     """Starts a node on the shared dev world, with the console and without mail, and returns its URL."""
-    arguments = ["serve", "--config", SETTINGS, "--console", "on"]
+    arguments = ["serve", "--config", SETTINGS, "--console", "on", *settings]
     return Server(test, arguments, r".*serving HTTP.*port=(\d+)").url
 
 

@@ -4,7 +4,7 @@ import unittest
 
 from selenium.webdriver.common.keys import Keys
 
-from console_case import ALICE, ConsoleCase, psql, token
+from console_case import ALICE, CAROL, ConsoleCase, psql, token
 from server import PROGRAM, SETTINGS, mailed_tokens, node_without_mail
 
 PASSWORD = "a long password"
@@ -181,6 +181,22 @@ class AccountTests(ConsoleCase):
         browser.click("Sign out")
         browser.one(".sign-in-panel")
         self.assertFalse([each for each in browser.all("button") if each.is_displayed() and "Forgot" in each.text])
+
+    @unittest.skipUnless(PROGRAM and SETTINGS, "POSTLINE_TEST_PROGRAM or POSTLINE_TEST_SETTINGS is not set")
+    def test_names_the_contact_before_signing_in_and_to_a_suspended_user(self):
+        browser = self.browser(url=node_without_mail(self, "--contact-url", "mailto:help@example.com"))
+        browser.load()
+        link = browser.one(".sign-in-contact a")
+        self.assertEqual(link.text, "help@example.com")
+        self.assertEqual(link.get_attribute("href"), "mailto:help@example.com")
+        ban = "update auth.users set banned_until = {} where email = :'email'"
+        psql(ban.format("'2999-12-31T12:00:00Z'"), email=CAROL)
+        self.addCleanup(psql, ban.format("null"), email=CAROL)
+        browser.fill("email", CAROL)
+        browser.fill("password", "postline-dev")
+        browser.press(Keys.ENTER)
+        browser.until(lambda: "suspended until Tuesday 31 December 2999" in browser.one(".form-error").text, "why")
+        self.assertIn("Contact: help@example.com", browser.one(".form-error").text)
 
 
 if __name__ == "__main__":

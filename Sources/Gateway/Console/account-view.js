@@ -1,6 +1,7 @@
 // The settings: appearance, notifications, and the account's address, password, sessions and deletion.
 
 import { openBlocked } from './blocks.js'
+import { contactLink } from './contact.js'
 import { confirm, openDialog } from './dialog.js'
 import { h } from './dom.js'
 import { sentence } from './errors.js'
@@ -51,11 +52,10 @@ function section(title, text, ...content) {
     h('h3', {}, title), text && h('p', {}, text), h('div', { class: 'settings-buttons' }, content))
 }
 
-/// How users reach the operator: an address of a page or a mailbox, or nothing.
+/// How users reach the operator, or nothing.
 function contactSection(address) {
   return address && section('Contact', 'For questions about this service, and for what reports cannot settle.',
-    h('a', { class: 'button', href: address, target: '_blank', rel: 'noopener noreferrer' },
-      address.replace(/^(mailto:|https:\/\/)/, '')))
+    contactLink(address, 'button'))
 }
 
 function button(label, onclick) { return h('button', { class: 'button', type: 'button', onclick }, label) }

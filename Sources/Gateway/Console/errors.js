@@ -1,6 +1,7 @@
 // Errors as sentences for people.
 
 import { PostlineError } from './client/index.js'
+import { full } from './time.js'
 
 /// Returns an error as one sentence. `label` is the name of the field at fault on the page; `offline` says what needs a
 /// connection.
@@ -16,6 +17,10 @@ export function sentence(error, label, offline = 'There is no connection at the 
     case 'internal_error': {
       const incident = error.data.incident ? ` The server's log has it as ${error.data.incident}.` : ''
       return `Something went wrong on the server.${incident}`
+    }
+    case 'account_suspended': {
+      const end = error.data.retry_at
+      return end ? `This account is suspended until ${full(end)}.` : error.message
     }
     case 'unavailable':
     case 'timeout':

@@ -1,6 +1,7 @@
 // The page of a user who is not signed in: sign in, register, continue as a guest, or use a demo account.
 
 import { nameChip } from './avatar.js'
+import { contactLink, contactName } from './contact.js'
 import { h, keyed } from './dom.js'
 import { sentence } from './errors.js'
 import { field, form, need } from './form.js'
@@ -25,6 +26,7 @@ export class SignInView {
   #forgot = h('button', {
     class: 'link-button', type: 'button', hidden: true, onclick: () => this.#show('forgot'),
   }, 'Forgot password?')
+  #contact = h('p', { class: 'sign-in-contact', hidden: true })
   #isShown = false
   element
 
@@ -45,7 +47,7 @@ export class SignInView {
         themeButton.replaceChildren(icon(theme.isDark() ? 'sun' : 'moon'))
       },
     }, icon(theme.isDark() ? 'sun' : 'moon'))
-    this.#content = h('div', { hidden: true }, this.#note, this.#people, this.#tabs, this.#panel)
+    this.#content = h('div', { hidden: true }, this.#note, this.#people, this.#tabs, this.#panel, this.#contact)
     this.element = h('main', { class: 'sign-in' },
       themeButton,
       h('div', { class: 'sign-in-card' },
@@ -64,6 +66,10 @@ export class SignInView {
     const { start } = this.#app
     this.#forgot.hidden = !start.hasMail
     this.#renderPeople(start.people)
+    if (start.contact && this.#contact.hidden) {
+      this.#contact.replaceChildren('Contact: ', contactLink(start.contact))
+      this.#contact.hidden = false
+    }
     if (this.#isShown || start.state !== 'signed_out') return
     this.#isShown = true
     this.#content.hidden = false
@@ -181,11 +187,16 @@ export class SignInView {
     }).element
   }
 
-  /// Signs in. If the server waits for a confirmed address, asks for the mail's code.
+  /// Signs in. If the server waits for a confirmed address, asks for the mail's code. A suspended user is told whom to
+  /// ask.
   async #signIn(signIn) {
     try {
       await signIn(this.#app.client)
     } catch (error) {
+      const { contact } = this.#app.start
+      if (error.code === 'account_suspended' && contact) {
+        throw new Error(`${sentence(error)} Contact: ${contactName(contact)}`)
+      }
       if (error.code !== 'email_unconfirmed') throw error
       this.#show('confirm')
     }

@@ -9,6 +9,7 @@ export class Start {
   #isConfigLate = false
   #isLoaded = false
   #features = []
+  #contact = null
   /// Called after each input, to draw the page again.
   onChange = () => {}
 
@@ -19,14 +20,16 @@ export class Start {
   /// - `isConfigLate`: whether the sign-in page has waited long enough for the configuration.
   /// - `isLoaded`: whether the first synchronization is complete.
   /// - `features`: the features that the server names.
+  /// - `contact`: the address of the operator, or null.
   ///
   /// An input that changes nothing here, such as the origins of pictures, is `{}`: the page is drawn again.
-  receive({ connection, config, isConfigLate, isLoaded, features }) {
+  receive({ connection, config, isConfigLate, isLoaded, features, contact }) {
     this.#connection = connection ?? this.#connection
     this.#config = config ?? this.#config
     this.#isConfigLate = isConfigLate ?? this.#isConfigLate
     this.#isLoaded = isLoaded ?? this.#isLoaded
     this.#features = features ?? this.#features
+    this.#contact = contact ?? this.#contact
     this.onChange()
   }
 
@@ -43,10 +46,15 @@ export class Start {
   /// True if the server sends mail.
   get hasMail() { return this.#features.includes('mail') }
 
+  /// The address of the operator, or null.
+  get contact() { return this.#contact }
+
   /// Fetches the configuration and the server's features. Each answer is an input of its own.
   load() {
     fetchJSON('/console/config.json').then((config) => this.receive({ config: config ?? {} }))
-    fetchJSON('/v1/server.info', { method: 'POST' }).then((info) => this.receive({ features: info?.features }))
+    fetchJSON('/v1/server.info', { method: 'POST' }).then((info) => {
+      this.receive({ features: info?.features, contact: info?.contact })
+    })
     setTimeout(() => this.receive({ isConfigLate: true }), configMilliseconds)
   }
 }
