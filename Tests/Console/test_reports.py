@@ -1,5 +1,7 @@
 """Reports of messages and users, and the moderators' page."""
 
+import os
+import tempfile
 import unittest
 
 from selenium.webdriver.common.action_chains import ActionChains
@@ -7,7 +9,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
 
-from console_case import ALICE, BOB, CAROL, ConsoleCase, name_of, psql, token
+from console_case import ALICE, ALPS, BOB, CAROL, ConsoleCase, name_of, psql, token
+from test_pictures import png
 
 
 def make_moderator(email, is_moderator=True):
@@ -28,6 +31,23 @@ class ReportTests(ConsoleCase):
         browser.one(".dialog textarea").send_keys(comment)
         browser.one(".dialog button[type=submit]").click()
         self.sees_toast(browser, "Reported.")
+
+    def hold_a_word(self):
+        """Makes the filter hold messages with a word, and returns the word."""
+        word = "".join(chr(ord("a") + int(digit, 16)) for digit in token())
+        psql("insert into app.filter_rules (scope, word, action) values ('messages', :'word', 'hold')", word=word)
+        self.addCleanup(psql, "delete from app.filter_rules where word = :'word'", word=word)
+        return word
+
+    def send_picture(self, browser, caption):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        path = os.path.join(directory.name, "picture.png")
+        with open(path, "wb") as file:
+            file.write(png(320, 200))
+        browser.one(".attach")
+        browser.driver.find_element(By.CSS_SELECTOR, ".composer input[type=file]").send_keys(path)
+        browser.one(".preview-caption").send_keys(caption, Keys.ENTER)
 
     def test_reports_a_message_which_a_moderator_removes(self):
         make_moderator(CAROL)
@@ -61,6 +81,7 @@ class ReportTests(ConsoleCase):
         carol.click("Remove")
         self.sees_toast(carol, "The message is removed.")
         alice.until(lambda: text not in alice.one(".thread").text, "the message gone")
+        carol.until(lambda: "Remove the message…" not in carol.texts(".report button"), "nothing to remove")
         carol.click("Close…")
         Select(carol.one("select[name=outcome]")).select_by_value("removed")
         carol.click("Close the report")
@@ -70,9 +91,7 @@ class ReportTests(ConsoleCase):
 
     def test_holds_messages_until_a_moderator_decides(self):
         make_moderator(CAROL)
-        word = "".join(chr(ord("a") + int(digit, 16)) for digit in token())
-        psql("insert into app.filter_rules (scope, word, action) values ('messages', :'word', 'hold')", word=word)
-        self.addCleanup(psql, "delete from app.filter_rules where word = :'word'", word=word)
+        word = self.hold_a_word()
         alice, bob = self.two_people()
         texts = [f"{word} one", f"{word} two"]
         for text in texts:
@@ -86,15 +105,47 @@ class ReportTests(ConsoleCase):
         carol.click("Reports")
         Select(carol.one("select[name=state]")).select_by_value("held")
         carol.until(lambda: len(carol.all(".held-row")) == 2, "the held messages")
-        self.assertIn(f"{name_of(ALICE)}: {word}", carol.one(".held-row").text)
+        self.assertIn(f"{name_of(ALICE)}\nHeld for: {word}", carol.one(".held-row").text)
         carol.all(".held-row .primary")[0].click()
         self.sees_toast(carol, "All members see the message.")
         bob.until(lambda: texts[0] in bob.one(".thread").text, "the released message")
         carol.until(lambda: len(carol.all(".held-row")) == 1, "the other one")
-        carol.one(".held-row .button").click()
+        carol.click("Reject")
         self.sees_toast(carol, "The message is deleted.")
+        carol.until(lambda: carol.texts(".report-list .empty") == ["No message is held."], "the empty list")
         alice.until(lambda: texts[1] not in alice.one(".thread").text, "the rejected message gone")
         self.assertNotIn("Waiting for a moderator", alice.one(".thread").text)
+
+    def test_shows_moderators_the_pictures_of_held_and_reported_messages(self):
+        make_moderator(CAROL)
+        alice, bob = self.browser(ALICE), self.browser(BOB)
+        alice.open(name_of(BOB))
+        held = f"{self.hold_a_word()} {token()}"
+        self.send_picture(alice, held)
+        alice.until(lambda: "Waiting for a moderator" in alice.sees_sent(held).text, "that it waits")
+        # Carol is a member of the group.
+        for browser in (alice, bob):
+            browser.open(ALPS)
+        reported = f"A picture {token()}"
+        self.send_picture(bob, reported)
+        ActionChains(alice.driver).context_click(
+            alice.sees_sent(reported).find_element(By.CSS_SELECTOR, ".text")).perform()
+        alice.click("Report…")
+        self.fill_report(alice, "Sexual content", "")
+
+        carol = self.browser(CAROL)
+        carol.click("Reports")
+        Select(carol.one("select[name=state]")).select_by_value("held")
+        carol.one(".held-row .picture[data-state=shown]")
+        self.assertIn(held, carol.one(".held-row").text)
+        carol.click("Reject")
+        self.sees_toast(carol, "The message is deleted.")
+        Select(carol.one("select[name=state]")).select_by_value("")
+        carol.one(".report-row").click()
+        carol.one(".evidence .reported .picture[data-state=shown]")
+        self.assertTrue(carol.driver.execute_script(
+            "const { top, bottom } = document.querySelector('.evidence .reported').getBoundingClientRect()\n"
+            "return top >= 0 && bottom <= innerHeight"))
 
     def test_reports_a_user_whom_a_moderator_bans(self):
         make_moderator(CAROL)
@@ -117,6 +168,7 @@ class ReportTests(ConsoleCase):
                               email=BOB), "t")
         carol.click("Lift the ban")
         self.sees_toast(carol, "may sign in.")
+        carol.until(lambda: "Lift the ban" not in carol.texts(".report button"), "no ban to lift")
         self.assertEqual(psql("select banned_until is null from auth.users where email = :'email'", email=BOB), "t")
 
     def test_only_moderators_have_the_page(self):
