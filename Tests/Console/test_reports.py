@@ -134,6 +134,7 @@ class ReportTests(ConsoleCase):
         self.fill_report(alice, "Sexual content", "")
 
         carol = self.browser(CAROL)
+        carol.until(lambda: carol.one(".reports-button .badge").text == "2", "what waits")
         carol.click("Reports")
         Select(carol.one("select[name=state]")).select_by_value("held")
         carol.one(".held-row .picture[data-state=shown]")
@@ -146,6 +147,10 @@ class ReportTests(ConsoleCase):
         self.assertTrue(carol.driver.execute_script(
             "const { top, bottom } = document.querySelector('.evidence .reported').getBoundingClientRect()\n"
             "return top >= 0 && bottom <= innerHeight"))
+        carol.press(Keys.ESCAPE)
+        carol.until(lambda: len(carol.all("dialog")) == 1, "one dialog closed")
+        carol.press(Keys.ESCAPE)
+        carol.until(lambda: carol.one(".reports-button .badge").text == "1", "what still waits")
 
     def test_reports_a_user_whom_a_moderator_bans(self):
         make_moderator(CAROL)

@@ -17,9 +17,10 @@ const outcomes = {
 }
 const terms = { '': 'For good', 1: 'For a day', 7: 'For a week', 30: 'For 30 days' }
 const dayMilliseconds = 86_400_000
+export const mostCounted = 10
 
-/// Opens the list of reports, and that of held messages.
-export function openModeration(app) {
+/// Opens the list of reports, and that of held messages. `onClose` is called once it is closed.
+export function openModeration(app, onClose) {
   const list = h('ul', { class: 'report-list' })
   const more = h('button', { class: 'button', type: 'button', hidden: true, onclick: () => load(next) }, 'Show more')
   const state = field({
@@ -58,8 +59,15 @@ export function openModeration(app) {
   h('span', { class: 'row-preview' }, `${states[report.state]} · ${report.seq ? 'a message' : 'the user'} · ${
     age(report.age_seconds)}`)))
 
-  openDialog({ title: 'Reports', kind: 'settings', build: () => [state.element, list, more] })
+  openDialog({ title: 'Reports', kind: 'settings', onClose, build: () => [state.element, list, more] })
   load()
+}
+
+/// Returns the number of reports that are not closed and of held messages, but no more than `mostCounted`.
+export async function countWaiting({ client }) {
+  const [{ reports }, { held }] = await Promise.all(
+    ['reports.list', 'moderation.held'].map((method) => client.call(method, { limit: mostCounted })))
+  return Math.min(mostCounted, reports.length + held.length)
 }
 
 /// Returns those of the messages' files, by id, that the user may read and that are not gone.

@@ -7,12 +7,14 @@ import { help } from './help-view.js'
 import { icon } from './icons.js'
 import { LinesView } from './lines-view.js'
 import { ListView } from './list-view.js'
-import { openModeration } from './moderation-view.js'
+import { countWaiting, mostCounted, openModeration } from './moderation-view.js'
 import { editProfile } from './profile-view.js'
 import { StatusView } from './status-view.js'
 import { ThreadView } from './thread-view.js'
 
 const networkKey = 'postline.network'
+/// How often a moderator's page asks what waits, at most.
+const countMilliseconds = 5 * 60_000
 const wide = matchMedia('(min-width: 1180px)')
 
 export class Shell {
@@ -23,11 +25,13 @@ export class Shell {
   #status
   #meButton = h('button', { class: 'me-button', type: 'button', onclick: () => editProfile(this.#app) })
   #me = h('div', { class: 'me' }, this.#meButton)
-  /// For moderators.
+  /// For moderators, with the number of reports and held messages that wait.
+  #waiting = h('span', { class: 'badge', hidden: true })
+  #countedAt = 0
   #reportsButton = h('button', {
-    class: 'icon-button', type: 'button', 'aria-label': 'Reports', title: 'Reports', hidden: true,
-    onclick: () => openModeration(this.#app),
-  }, icon('flag'))
+    class: 'icon-button reports-button', type: 'button', 'aria-label': 'Reports', title: 'Reports', hidden: true,
+    onclick: () => openModeration(this.#app, () => this.#countWaiting()),
+  }, icon('flag'), this.#waiting)
   #networkButton
   #isNetworkShown = false
   /// On a narrow page the pane covers the others, and is only open after the user has opened it.
@@ -102,6 +106,18 @@ export class Shell {
     this.#network.shown(shows)
   }
 
+  async #countWaiting() {
+    this.#countedAt = Date.now()
+    try {
+      const count = await countWaiting(this.#app)
+      this.#waiting.hidden = !count
+      this.#waiting.textContent = count < mostCounted ? count : `${mostCounted - 1}+`
+      this.#reportsButton.title = count ? `Reports: ${this.#waiting.textContent} waiting` : 'Reports'
+    } catch {
+      // The number stays as it was.
+    }
+  }
+
   #key(event) {
     const isCommand = event.ctrlKey || event.metaKey
     if (isCommand && event.key === 'k') {
@@ -120,9 +136,12 @@ export class Shell {
   }
 
   render() {
-    const { client: { me }, directory, openID } = this.#app
+    const { client: { me, state }, directory, openID } = this.#app
     this.element.classList.toggle('in-thread', Boolean(openID))
     this.#reportsButton.hidden = !me?.is_moderator
+    if (me?.is_moderator && state.name === 'live' && Date.now() - this.#countedAt > countMilliseconds) {
+      this.#countWaiting()
+    }
     keyed(this.#meButton, me ? [me] : [], (me) => ({
       key: me.id,
       signature: `${chipSignature(directory, me.id)}${me.username}${me.email}${me.is_guest}`,
