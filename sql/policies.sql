@@ -561,7 +561,7 @@ grant execute on function
     app.move_message(uuid, bigint), app.sender_of(uuid), app.split_full_name(text),
     app.is_first_sent(uuid, uuid, text, text, jsonb, bigint, jsonb), app.mentioned_members(uuid, uuid[]),
     app.lock_membership(uuid), app.set_pin(uuid, bigint, boolean), app.set_conversation_data(uuid, jsonb),
-    app.set_message_ttl(uuid, integer), app.expired_message(uuid, uuid),
+    app.set_message_ttl(uuid, integer), app.expired_message(uuid, uuid, text, text, jsonb, jsonb),
     app.seen_reactions(uuid, bigint, bigint, pg_snapshot, pg_snapshot),
     app.set_reaction(uuid, bigint, text, boolean),
     app.start_stream(uuid, text, uuid, bigint, uuid[], boolean, jsonb), app.append_piece(uuid, bigint, bigint, text),
@@ -599,7 +599,7 @@ grant execute on function
     app.create_report(uuid, bigint, uuid, text, text), app.moderated_reports(text, integer, text),
     app.moderated_report(uuid), app.assign_report(uuid), app.resolve_report(uuid, text, text),
     app.remove_message(uuid, bigint), app.ban_user(uuid, timestamptz), app.unban_user(uuid),
-    app.own_form(uuid, text), app.is_held(uuid), app.held_files(uuid[]), app.delete_held(uuid, bigint),
+    app.own_form(uuid, text), app.is_held(uuid), app.moderated_files(uuid[]), app.delete_held(uuid, bigint),
     app.moderated_held(integer, text), app.decide_held(uuid, bigint, boolean)
     to authenticated;
 grant execute on function public.is_read(public.messages), public.unread_count(public.conversations)

@@ -1889,7 +1889,7 @@ begin
     elsif message.sender_id <> me and not app.move_message(conversation_id, seq) or message.kind = 'system' then
         perform app.refuse_forbidden('Only the sender of a message can edit it.');
     elsif app.is_held(message.id) then
-        perform app.refuse_forbidden('A moderator has to see this message first. It can be deleted, and sent anew.');
+        perform app.refuse_forbidden('A moderator has to see this message first. It can be deleted, and sent again.');
     elsif message.deleted_at is not null then
         perform app.refuse_forbidden('A deleted message cannot be changed.');
     elsif app.may_be_empty(message.kind) then
@@ -2401,7 +2401,7 @@ begin
                   from unnest(ids) with ordinality as u (id, position) group by u.id) w
           join (select f.* from public.media f where f.id = any (ids)
                 union all
-                select f.* from app.held_files(ids) f) m on m.id = w.id
+                select f.* from app.moderated_files(ids) f) m on m.id = w.id
          where m.purpose = 'message' and m.used_at is not null and m.removed_at is null);
 end
 $$;
@@ -2927,7 +2927,7 @@ begin
      where m.conversation_id = sent_message.conversation_id and m.sender_id = me
        and m.client_id = sent_message.client_id;
     if sent.id is null then
-        expired := app.expired_message(conversation_id, client_id);
+        expired := app.expired_message(conversation_id, client_id, kind, content, attachment, data);
         if expired is null then
             perform app.refuse_hidden('There is no such message.');
         end if;
@@ -3608,6 +3608,8 @@ begin
        set last_seq = reserved + f.last_seq,
            pinned_seqs = (array(select reserved + p from unnest(f.pinned_seqs) p) || c.pinned_seqs)[:50],
            data = coalesce(c.data, f.data),
+           -- The shorter one, for what was written with it.
+           message_ttl_seconds = least(c.message_ttl_seconds, f.message_ttl_seconds),
            last_message_content = pg_catalog.left(newest.content, app.preview_characters()),
            last_message_time = newest.created_at, last_message_xid = xid,
            last_message_sender_id = case when newest.sender_id = guest then account else newest.sender_id end
@@ -5150,8 +5152,10 @@ CREATE FUNCTION app.delete_expired() RETURNS trigger
     SET jit TO 'off'
     AS $$
 begin
-    insert into app.expired_sends (conversation_id, client_id, sender_id, message_id, seq, created_at)
-    select m.conversation_id, m.client_id, m.sender_id, m.id, m.seq, m.created_at from public.messages m
+    insert into app.expired_sends (conversation_id, client_id, sender_id, message_id, seq, first_sent, created_at)
+    select m.conversation_id, m.client_id, m.sender_id, m.id, m.seq,
+           coalesce(m.first_sent, app.message_hash(m.id, m.kind, m.content, m.attachment, m.data)), m.created_at
+      from public.messages m
      where m.conversation_id = new.id and m.seq < new.first_seq and m.client_id is not null
     on conflict do nothing;
     update public.media f set removed_at = pg_catalog.now()
@@ -5182,7 +5186,7 @@ CREATE FUNCTION app.delete_held(conversation_id uuid, seq bigint) RETURNS void
 declare
     held app.held_messages := app.locked_held(conversation_id, seq);
 begin
-    if held.sender_id = auth.uid() then
+    if held.sender_id = auth.uid() or held.message_id is not null and app.is_manager(conversation_id) then
         perform app.reject_held(held);
     end if;
 end
@@ -5237,6 +5241,16 @@ begin
      where h.sender_id = drop_held.user_id and m.id = h.message_id and m.conversation_id = drop_held.conversation_id
        and not (app.is_merging() and exists (
             select from app.message_moves v where v.conversation_id = drop_held.conversation_id));
+end
+$$;
+
+CREATE FUNCTION app.drop_held_message(id uuid) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    delete from app.held_messages h where h.message_id = drop_held_message.id;
+    return found;
 end
 $$;
 
@@ -5623,25 +5637,30 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.expired_message(conversation_id uuid, client_id uuid) RETURNS json
+CREATE FUNCTION app.expired_message(conversation_id uuid, client_id uuid, kind text, content text, attachment jsonb, data jsonb) RETURNS json
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     me uuid := auth.uid();
+    expired app.expired_sends;
 begin
     if not app.is_member(conversation_id) or not app.is_expired_send(conversation_id, me, client_id) then
         return null;
     end if;
+    select e.* into expired from app.expired_sends e
+     where e.conversation_id = expired_message.conversation_id and e.client_id = expired_message.client_id
+     order by e.sender_id = me desc limit 1;
+    if expired.first_sent <> app.message_hash(expired.message_id, kind, content, attachment, data) then
+        perform app.refuse_client_id();
+    end if;
     return (
         select app.message_object(
-                   row(e.message_id, e.conversation_id, e.seq, me, e.client_id, 'text', null, null, 2, null, null,
-                       e.created_at, null, e.expired_at, null, null, null, null, null, null)::public.messages,
+                   row(expired.message_id, conversation_id, expired.seq, me, client_id, 'text', null, null, 2, null,
+                       null, expired.created_at, null, expired.expired_at, null, null, null, null, null,
+                       null)::public.messages,
                    s.object, 0, null)
-          from app.expired_sends e cross join app.sender_objects s
-         where e.conversation_id = expired_message.conversation_id and e.client_id = expired_message.client_id
-           and s.id = me
-         order by e.sender_id = me desc limit 1);
+          from app.sender_objects s where s.id = me);
 end
 $$;
 
@@ -6184,45 +6203,6 @@ CREATE FUNCTION app.held_counts(OUT pending bigint, OUT oldest_seconds double pr
       from (select o.held_at from app.held_messages o order by o.held_at, o.message_id limit 10000) h
 $$;
 
-CREATE TABLE public.media (
-    id uuid DEFAULT gen_random_uuid() NOT NULL,
-    owner_id uuid NOT NULL,
-    purpose text NOT NULL,
-    conversation_id uuid,
-    mime_type text NOT NULL,
-    bytes bigint NOT NULL,
-    width integer,
-    height integer,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    stored_at timestamp with time zone,
-    used_at timestamp with time zone,
-    message_id uuid,
-    url text,
-    removed_at timestamp with time zone,
-    name text,
-    is_held boolean,
-    CONSTRAINT media_avatar_is_picture CHECK (((purpose <> 'avatar'::text) OR starts_with(mime_type, 'image/'::text))),
-    CONSTRAINT media_bytes_valid CHECK (((bytes >= 1) AND (bytes <= 1073741824))),
-    CONSTRAINT media_height_valid CHECK (((height >= 1) AND (height <= 65535))),
-    CONSTRAINT media_mime_type_valid CHECK ((mime_type = ANY (ARRAY['image/jpeg'::text, 'image/png'::text, 'image/webp'::text, 'image/gif'::text, 'image/heic'::text, 'video/mp4'::text, 'video/quicktime'::text, 'video/webm'::text, 'audio/webm'::text, 'audio/mp4'::text, 'audio/mpeg'::text, 'audio/ogg'::text, 'audio/wav'::text, 'application/pdf'::text, 'text/plain'::text, 'application/zip'::text, 'application/octet-stream'::text]))),
-    CONSTRAINT media_name_valid CHECK (((char_length(name) >= 1) AND (char_length(name) <= 255))),
-    CONSTRAINT media_place CHECK (((purpose = 'message'::text) = (conversation_id IS NOT NULL))),
-    CONSTRAINT media_purpose_valid CHECK ((purpose = ANY (ARRAY['avatar'::text, 'message'::text]))),
-    CONSTRAINT media_width_valid CHECK (((width >= 1) AND (width <= 65535)))
-);
-
-CREATE FUNCTION app.held_files(ids uuid[]) RETURNS SETOF public.media
-    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 1
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-    if exists (select from public.media m where m.id = any (ids) and m.is_held) and app.is_moderator() then
-        return query
-        select m.* from public.media m where m.id = any (ids) and m.is_held and m.owner_id <> auth.uid();
-    end if;
-end
-$$;
-
 CREATE TABLE app.held_messages (
     message_id uuid NOT NULL,
     sender_id uuid NOT NULL,
@@ -6589,7 +6569,7 @@ CREATE FUNCTION app.is_first_sent(conversation_id uuid, client_id uuid, kind tex
                     then row(m.kind, m.content, m.attachment, m.data) is not distinct from row(
                              is_first_sent.kind, is_first_sent.content, is_first_sent.attachment, is_first_sent.data)
                     else m.first_sent = app.message_hash(
-                             is_first_sent.kind, is_first_sent.content, is_first_sent.attachment,
+                             m.id, is_first_sent.kind, is_first_sent.content, is_first_sent.attachment,
                              is_first_sent.data) end
       from public.messages m
      where m.conversation_id = is_first_sent.conversation_id and m.sender_id = auth.uid()
@@ -7610,12 +7590,12 @@ CREATE FUNCTION app.message_details(message public.messages, reply text) RETURNS
          END, ',"mentions":', COALESCE((array_to_json((message).mentions))::text, '[]'::text), ',"mentions_everyone":', (COALESCE((message).mentions_everyone, false))::text, ',"data":', COALESCE(((message).data)::text, 'null'::text)) AS concat;
 END;
 
-CREATE FUNCTION app.message_hash(kind text, content text, attachment jsonb, data jsonb) RETURNS bytea
+CREATE FUNCTION app.message_hash(id uuid, kind text, content text, attachment jsonb, data jsonb) RETURNS bytea
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
     select pg_catalog.sha256(pg_catalog.decode(s.value, 'hex') || pg_catalog.sha256(pg_catalog.convert_to(
-        kind || e'\x1f' || coalesce(attachment::text, '') || e'\x1f' || coalesce(content, '')
+        id::text || kind || e'\x1f' || coalesce(attachment::text, '') || e'\x1f' || coalesce(content, '')
             || coalesce(e'\x1f' || data::text, ''), 'UTF8')))
       from app.settings s where s.name = 'message_hash_key'
 $$;
@@ -7733,6 +7713,55 @@ begin
     end if;
     return array_to_tsvector(app.search_words(app.search_text(content)) || array[
         '@' || right(conversation_id::text, 12), '@l' || (seconds >> 20), '@s' || (seconds >> 16)]);
+end
+$$;
+
+CREATE TABLE public.media (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    owner_id uuid NOT NULL,
+    purpose text NOT NULL,
+    conversation_id uuid,
+    mime_type text NOT NULL,
+    bytes bigint NOT NULL,
+    width integer,
+    height integer,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    stored_at timestamp with time zone,
+    used_at timestamp with time zone,
+    message_id uuid,
+    url text,
+    removed_at timestamp with time zone,
+    name text,
+    is_held boolean,
+    CONSTRAINT media_avatar_is_picture CHECK (((purpose <> 'avatar'::text) OR starts_with(mime_type, 'image/'::text))),
+    CONSTRAINT media_bytes_valid CHECK (((bytes >= 1) AND (bytes <= 1073741824))),
+    CONSTRAINT media_height_valid CHECK (((height >= 1) AND (height <= 65535))),
+    CONSTRAINT media_mime_type_valid CHECK ((mime_type = ANY (ARRAY['image/jpeg'::text, 'image/png'::text, 'image/webp'::text, 'image/gif'::text, 'image/heic'::text, 'video/mp4'::text, 'video/quicktime'::text, 'video/webm'::text, 'audio/webm'::text, 'audio/mp4'::text, 'audio/mpeg'::text, 'audio/ogg'::text, 'audio/wav'::text, 'application/pdf'::text, 'text/plain'::text, 'application/zip'::text, 'application/octet-stream'::text]))),
+    CONSTRAINT media_name_valid CHECK (((char_length(name) >= 1) AND (char_length(name) <= 255))),
+    CONSTRAINT media_place CHECK (((purpose = 'message'::text) = (conversation_id IS NOT NULL))),
+    CONSTRAINT media_purpose_valid CHECK ((purpose = ANY (ARRAY['avatar'::text, 'message'::text]))),
+    CONSTRAINT media_width_valid CHECK (((width >= 1) AND (width <= 65535)))
+);
+
+CREATE FUNCTION app.moderated_files(ids uuid[]) RETURNS SETOF public.media
+    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 1
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    me uuid := auth.uid();
+begin
+    if not app.is_moderator() then
+        return;
+    end if;
+    return query
+    select m.* from public.media m
+     where m.id = any (ids) and m.owner_id <> me
+       and (m.is_held
+            or exists (select from app.reports r
+                        where r.message_id = m.message_id and r.state <> 'closed' and r.reported_id <> me)
+               -- Members see them by the policy.
+               and not exists (select from public.conversation_members o
+                                where o.conversation_id = m.conversation_id and o.user_id = me));
 end
 $$;
 
@@ -8339,7 +8368,7 @@ begin
     new.changed_xid := xid;
     -- A repeated send of a masked or held message is compared with what was sent.
     new.first_sent := case when original <> new.content or held is not null
-                           then app.message_hash(new.kind, original, new.attachment, new.data) end;
+                           then app.message_hash(new.id, new.kind, original, new.attachment, new.data) end;
     if held is not null then
         new := app.hold_message(new, held);
     end if;
@@ -10083,9 +10112,15 @@ CREATE FUNCTION app.remove_message(conversation_id uuid, seq bigint) RETURNS jso
     AS $$
 declare
     message public.messages;
+    held app.held_messages;
 begin
     perform app.moderator();
-    perform 1 from public.conversations c where c.id = remove_message.conversation_id for no key update;
+    held := app.locked_held(conversation_id, seq);
+    if held.message_id is not null then
+        perform app.reject_held(held);
+        perform app.record_moderation('remove-message', held.sender_id, pg_catalog.jsonb_build_object(
+            'conversation', conversation_id, 'seq', seq));
+    end if;
     select m.* into message from public.messages m
      where m.conversation_id = remove_message.conversation_id and m.seq = remove_message.seq;
     if message.id is null then
@@ -12484,6 +12519,15 @@ begin
             message = 'The ids, conversation, number, sender and reply of a message cannot be changed.';
     end if;
     if old.deleted_at is not null then
+        -- A held message is deleted by its sender, or an owner or admin: the policies admit nobody else.
+        if new.version = old.version and new.deleted_at <> old.deleted_at and auth.uid() is not null
+           and app.drop_held_message(old.id) then
+            new := old;
+            new.deleted_at := pg_catalog.clock_timestamp();
+            new.version := old.version + 2;
+            new.changed_xid := pg_catalog.pg_current_xact_id();
+            return new;
+        end if;
         -- The decision about a held message (app.release_held and app.reject_held).
         if new.version <> old.version
            and exists (select from app.held_messages h where h.message_id = old.id) then
@@ -12548,7 +12592,8 @@ begin
     if has_details then
         new := app.change_details(old, new);
     end if;
-    new.first_sent := coalesce(old.first_sent, app.message_hash(old.kind, old.content, old.attachment, old.data));
+    new.first_sent := coalesce(old.first_sent, app.message_hash(
+        old.id, old.kind, old.content, old.attachment, old.data));
     new.version := old.version + 1;
     new.changed_xid := pg_catalog.pg_current_xact_id();
     return new;
@@ -12773,6 +12818,9 @@ begin
         perform app.refuse_forbidden('Nobody can react to this message.');
     elsif new.is_set and app.has_block(new.conversation_id) then
         perform app.refuse_blocked();
+    elsif new.is_set and new.emoji ~ '[a-z]' and exists (select from app.filter_rules)
+          and app.words_action('messages', app.filtered_words(new.emoji)) is not null then
+        perform app.refuse_word('emoji');
     end if;
     if tg_op = 'UPDATE' and new.is_set and not old.is_set then
         new.created_at := pg_catalog.clock_timestamp();
@@ -14402,6 +14450,7 @@ CREATE TABLE app.expired_sends (
     sender_id uuid NOT NULL,
     message_id uuid NOT NULL,
     seq bigint NOT NULL,
+    first_sent bytea NOT NULL,
     created_at timestamp with time zone NOT NULL,
     expired_at timestamp with time zone DEFAULT now() NOT NULL
 );
@@ -14956,6 +15005,8 @@ CREATE INDEX reports_evidence ON app.reports USING btree (closed_at) WHERE ((evi
 CREATE INDEX reports_notify_at ON app.reports USING btree (notify_at) WHERE (notify_at IS NOT NULL);
 
 CREATE INDEX reports_pending ON app.reports USING btree (created_at, id) WHERE (state <> 'closed'::text);
+
+CREATE INDEX reports_pending_message ON app.reports USING btree (message_id) WHERE ((state <> 'closed'::text) AND (message_id IS NOT NULL));
 
 CREATE INDEX reports_pending_reporter ON app.reports USING btree (reporter_id) WHERE (state <> 'closed'::text);
 
@@ -16255,6 +16306,8 @@ GRANT ALL ON FUNCTION app.distinct_ids(field text, ids uuid[], without uuid[]) T
 
 REVOKE ALL ON FUNCTION app.drop_held(conversation_id uuid, user_id uuid) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.drop_held_message(id uuid) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.drop_unused_avatars(account uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.due_pushes(most integer, with_text boolean) FROM PUBLIC;
@@ -16301,8 +16354,8 @@ GRANT ALL ON FUNCTION app.expire_messages(retention_days integer) TO postline_fe
 
 REVOKE ALL ON FUNCTION app.expire_own() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION app.expired_message(conversation_id uuid, client_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.expired_message(conversation_id uuid, client_id uuid) TO authenticated;
+REVOKE ALL ON FUNCTION app.expired_message(conversation_id uuid, client_id uuid, kind text, content text, attachment jsonb, data jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.expired_message(conversation_id uuid, client_id uuid, kind text, content text, attachment jsonb, data jsonb) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.expiry_batch() FROM PUBLIC;
 
@@ -16364,12 +16417,6 @@ GRANT ALL ON FUNCTION app.has_streams(conversation_id uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.held_counts(OUT pending bigint, OUT oldest_seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.held_counts(OUT pending bigint, OUT oldest_seconds double precision) TO postline_feed;
-
-GRANT ALL ON TABLE public.media TO service_role;
-GRANT SELECT ON TABLE public.media TO authenticated;
-
-REVOKE ALL ON FUNCTION app.held_files(ids uuid[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.held_files(ids uuid[]) TO authenticated;
 
 GRANT SELECT ON TABLE app.held_messages TO postline_feed;
 
@@ -16601,7 +16648,7 @@ GRANT ALL ON FUNCTION app.message_details(message public.messages, reply text) T
 GRANT ALL ON FUNCTION app.message_details(message public.messages, reply text) TO authenticated;
 GRANT ALL ON FUNCTION app.message_details(message public.messages, reply text) TO postline_feed;
 
-REVOKE ALL ON FUNCTION app.message_hash(kind text, content text, attachment jsonb, data jsonb) FROM PUBLIC;
+REVOKE ALL ON FUNCTION app.message_hash(id uuid, kind text, content text, attachment jsonb, data jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.utc(value timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.utc(value timestamp with time zone) TO postline_sender;
@@ -16635,6 +16682,12 @@ REVOKE ALL ON FUNCTION app.message_words(conversation_id uuid, created_at timest
 GRANT ALL ON FUNCTION app.message_words(conversation_id uuid, created_at timestamp with time zone, content text) TO authenticated;
 GRANT ALL ON FUNCTION app.message_words(conversation_id uuid, created_at timestamp with time zone, content text) TO service_role;
 GRANT ALL ON FUNCTION app.message_words(conversation_id uuid, created_at timestamp with time zone, content text) TO postline_sender;
+
+GRANT ALL ON TABLE public.media TO service_role;
+GRANT SELECT ON TABLE public.media TO authenticated;
+
+REVOKE ALL ON FUNCTION app.moderated_files(ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.moderated_files(ids uuid[]) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.moderated_held(max_results integer, after text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.moderated_held(max_results integer, after text) TO authenticated;

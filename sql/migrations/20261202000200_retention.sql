@@ -24,6 +24,7 @@ create table app.expired_sends (
     sender_id uuid not null,
     message_id uuid not null,
     seq bigint not null,
+    first_sent bytea not null,
     created_at timestamptz not null,
     expired_at timestamptz not null default now(),
     primary key (conversation_id, client_id, sender_id)

@@ -79,7 +79,7 @@ $$, array['app.move_message', 'app.create_media', 'app.epoch', 'app.set_member_r
     'app.seen_pieces', 'app.streamed_since', 'app.without_blocked', 'app.find_messages',
     'app.create_report', 'app.moderated_reports', 'app.moderated_report', 'app.assign_report', 'app.resolve_report',
     'app.remove_message', 'app.ban_user', 'app.unban_user', 'app.moderated_held', 'app.decide_held', 'app.own_form',
-    'app.is_held', 'app.delete_held', 'app.held_files'],
+    'app.is_held', 'app.delete_held', 'app.moderated_files'],
     'a user may call only the listed functions that run with their owner''s rights');
 
 select is_empty($$

@@ -57,7 +57,7 @@ begin
     perform tests.owner();
     return jsonb_build_array(
         news,
-        (select jsonb_agg(to_jsonb(m) - '{id,created_at}'::text[] order by m.conversation_id, m.seq)
+        (select jsonb_agg(to_jsonb(m) - '{id,created_at,first_sent}'::text[] order by m.conversation_id, m.seq)
            from public.messages m),
         (select jsonb_agg(to_jsonb(c) - 'last_message_time' order by c.id) from public.conversations c),
         (select jsonb_agg(to_jsonb(m) order by m.conversation_id, m.user_id) from public.conversation_members m));

@@ -113,7 +113,10 @@ select results_eq($$select changed_xid > '3', first_sent is not null from (selec
     $$values (true, true)$$, 'a deletion is in the feed');
 select isnt((tests.message(7)).first_sent, sha256(convert_to(e'text\x1f\x1ffirst', 'UTF8')),
     'the stored hash of a deleted message is keyed, so its content cannot be guessed');
-select is(has_function_privilege('authenticated', 'app.message_hash(text, text, jsonb, jsonb)', 'execute'), false,
+select isnt(app.message_hash(gen_random_uuid(), 'text', 'first', null, null),
+    app.message_hash(gen_random_uuid(), 'text', 'first', null, null),
+    'and differs from that of another message with the same content');
+select is(has_function_privilege('authenticated', 'app.message_hash(uuid, text, text, jsonb, jsonb)', 'execute'), false,
     'users cannot compute the hash of a guess');
 select tests.age();
 select is(tests.remove(who, 7)::jsonb, (select o::jsonb from deleted),

@@ -335,7 +335,10 @@ insert into tests.ids select 'carol bob', id from public.conversations
 select pg_temp.send('carol', 'carol bob'), pg_temp.send('carol', 'carol bob');
 select pg_temp.pin('carol', 'carol bob', 1);
 select pg_temp.send('bob', 'group', format('mentions => %L', pg_temp.ids('guest', 'carol')));
+update public.conversations set message_ttl_seconds = 86400 where id = tests.id('carol bob');
+update public.conversations set message_ttl_seconds = 3600 where id = tests.id('guest bob');
 select app.merge_users(tests.id('guest'), tests.id('carol'));
+select is((tests.conversation('carol bob')).message_ttl_seconds, 3600, 'messages expire after the shorter time');
 select results_eq($$
     select m.seq, m.reply_to_seq, m.mentions, m.edited_at from public.messages m
      where m.conversation_id = tests.id('carol bob') and m.seq > 2 order by m.seq

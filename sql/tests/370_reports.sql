@@ -301,6 +301,28 @@ select matches(tests.report('alice', format('null, null, %L, ''spam'', null', te
     '^PL007 You have 50 open reports', 'a user has at most 50 open reports');
 delete from app.reports;
 
+-- A moderator sees the files of a reported message until its reports are closed.
+insert into public.media (owner_id, purpose, conversation_id, mime_type, bytes, stored_at)
+values (tests.id('bob'), 'message', tests.id('direct'), 'image/png', 5, now());
+select tests.as('bob', format('api.send_message(%L, '''', kind => ''image'', attachment => %L)', tests.id('direct'),
+    json_build_object('url', 'https://x.test/' || m.id, 'media_id', m.id))) from public.media m;
+create function pg_temp.files(who text) returns integer language sql as $$
+    select json_array_length(tests.as(who, format('api.readable_media(%L)', (select array_agg(id) from public.media)))
+        ::json -> 'media')
+$$;
+select is(pg_temp.files(who), files, who || ' sees a file of the two, or not')
+  from (values ('alice', 1), ('carol', 0), ('mallory', 0)) w (who, files);
+insert into r values ('picture', tests.report('alice', format('%L, %s, null, ''sexual'', null', tests.id('direct'),
+    (tests.conversation('direct')).last_seq)));
+select is(pg_temp.files(who), files, who || ' sees the file of a reported message, or not')
+  from (values ('alice', 1), ('carol', 1), ('mallory', 0)) w (who, files);
+select is(tests.as('mallory', format('(select count(*) from app.moderated_files(%L))',
+    (select array_agg(id) from public.media))), '0', 'nor by SQL');
+select tests.as('carol', format('app.resolve_report(%L, ''dismissed'', null)', id)) from r where name = 'picture';
+select is(pg_temp.files('carol'), 0, 'a moderator sees it no longer once the report is closed');
+delete from app.reports;
+delete from public.media;
+
 -- Merging a guest, and deleting users.
 insert into r values ('guest', tests.report('ghost', format('null, null, %L, ''spam'', ''mine''', tests.id('bob')))),
     ('of guest', tests.report('bob', format('null, null, %L, ''spam'', null', tests.id('ghost')))),

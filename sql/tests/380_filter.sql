@@ -92,6 +92,13 @@ select tests.owner();
 select is((select array_agg(place order by place) from batch), array[1, 2]::bigint[],
     'a batch leaves out a text with a word of the list, and later ones of its sender');
 
+-- Reactions by a name.
+select is(tests.as('bob', format('api.react(%L, 1, %L) ->> ''counts''', tests.id('direct'), emoji)), answer, emoji)
+  from (values
+    ('what_an_idiot', 'PL017 "emoji" has a word that is not allowed here.'),
+    ('darn', 'PL017 "emoji" has a word that is not allowed here.'),
+    ('party_parrot', '{"party_parrot": 1}')) w (emoji, answer);
+
 -- Names and titles.
 select is(tests.field_of('alice', format('select api.update_me(%L)', json_build_object(field, value))),
     'PL017 ' || field, 'refuses ' || field)

@@ -161,6 +161,8 @@ select is((select row(a.answer ->> 'id', a.answer ->> 'seq', a.answer ->> 'conte
              from (select tests.as('alice', format('api.sent_message(%L, ''once'', %L)', tests.id('direct'),
                            :'client'))::jsonb as answer) a),
     (select row(:'sent'::jsonb ->> 'id', '2', null, true)::text), 'and answered as a deleted one');
+select matches(tests.as('alice', format('api.sent_message(%L, ''twice'', %L)', tests.id('direct'), :'client')),
+    '^PL012 ', 'unless it has another content');
 select matches(tests.as(who, format('api.sent_message(%L, ''once'', %L)', tests.id('direct'), :'client')), '^PL008 ',
     who || ' does not get it') from unnest(array['bob', 'mallory']) who;
 create function pg_temp.batch_again(client uuid) returns bigint language plpgsql as $$

@@ -66,7 +66,7 @@ begin
                   from unnest(ids) with ordinality as u (id, position) group by u.id) w
           join (select f.* from public.media f where f.id = any (ids)
                 union all
-                select f.* from app.held_files(ids) f) m on m.id = w.id
+                select f.* from app.moderated_files(ids) f) m on m.id = w.id
          where m.purpose = 'message' and m.used_at is not null and m.removed_at is null);
 end
 $$;

@@ -75,7 +75,7 @@ begin
      where m.conversation_id = sent_message.conversation_id and m.sender_id = me
        and m.client_id = sent_message.client_id;
     if sent.id is null then
-        expired := app.expired_message(conversation_id, client_id);
+        expired := app.expired_message(conversation_id, client_id, kind, content, attachment, data);
         if expired is null then
             perform app.refuse_hidden('There is no such message.');
         end if;
@@ -306,7 +306,7 @@ begin
     elsif message.sender_id <> me and not app.move_message(conversation_id, seq) or message.kind = 'system' then
         perform app.refuse_forbidden('Only the sender of a message can edit it.');
     elsif app.is_held(message.id) then
-        perform app.refuse_forbidden('A moderator has to see this message first. It can be deleted, and sent anew.');
+        perform app.refuse_forbidden('A moderator has to see this message first. It can be deleted, and sent again.');
     elsif message.deleted_at is not null then
         perform app.refuse_forbidden('A deleted message cannot be changed.');
     elsif app.may_be_empty(message.kind) then

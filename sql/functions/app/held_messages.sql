@@ -173,13 +173,22 @@ $$;
 create or replace trigger follow after delete on app.held_messages
     for each row execute function app.propagate_held();
 
--- Deletes a held message of the caller, if it is held.
+-- Deletes what is held of a message, and returns true if something is.
+create or replace function app.drop_held_message(id uuid) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    delete from app.held_messages h where h.message_id = drop_held_message.id;
+    return found;
+end
+$$;
+
+-- Deletes a held message of the caller, or of a group of which the caller is owner or admin, if it is held.
 create or replace function app.delete_held(conversation_id uuid, seq bigint) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     held app.held_messages := app.locked_held(conversation_id, seq);
 begin
-    if held.sender_id = auth.uid() then
+    if held.sender_id = auth.uid() or held.message_id is not null and app.is_manager(conversation_id) then
         perform app.reject_held(held);
     end if;
 end
@@ -272,17 +281,6 @@ begin
         next := part.place;
     end loop;
     return ('{"held":[' || pg_catalog.array_to_string(objects, ',') || '],"next":null}')::json;
-end
-$$;
-
--- Returns those of these files that belong to held messages of other users, for a moderator.
-create or replace function app.held_files(ids uuid[]) returns setof public.media
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp rows 1 as $$
-begin
-    if exists (select from public.media m where m.id = any (ids) and m.is_held) and app.is_moderator() then
-        return query
-        select m.* from public.media m where m.id = any (ids) and m.is_held and m.owner_id <> auth.uid();
-    end if;
 end
 $$;
 

@@ -293,6 +293,8 @@ begin
        set last_seq = reserved + f.last_seq,
            pinned_seqs = (array(select reserved + p from unnest(f.pinned_seqs) p) || c.pinned_seqs)[:50],
            data = coalesce(c.data, f.data),
+           -- The shorter one, for what was written with it.
+           message_ttl_seconds = least(c.message_ttl_seconds, f.message_ttl_seconds),
            last_message_content = pg_catalog.left(newest.content, app.preview_characters()),
            last_message_time = newest.created_at, last_message_xid = xid,
            last_message_sender_id = case when newest.sender_id = guest then account else newest.sender_id end

@@ -176,7 +176,7 @@ begin
     new.changed_xid := xid;
     -- A repeated send of a masked or held message is compared with what was sent.
     new.first_sent := case when original <> new.content or held is not null
-                           then app.message_hash(new.kind, original, new.attachment, new.data) end;
+                           then app.message_hash(new.id, new.kind, original, new.attachment, new.data) end;
     if held is not null then
         new := app.hold_message(new, held);
     end if;
@@ -188,15 +188,17 @@ create or replace trigger number before insert on public.messages
 
 -- Functions of an earlier version.
 drop function if exists app.message_hash(text, text, jsonb);
+drop function if exists app.message_hash(text, text, jsonb, jsonb);
 drop function if exists app.is_first_sent(uuid, uuid, text, text, jsonb);
 
--- Returns the hash of a message by which a repeated send with the same client_id is compared. It has a key, since
--- members can select messages.first_sent: without one, guesses of a deleted content could be tried. So users cannot
--- call it.
-create or replace function app.message_hash(kind text, content text, attachment jsonb, data jsonb) returns bytea
+-- Returns the hash of a message by which a repeated send with the same client_id is compared. Members can select
+-- messages.first_sent: it has a key, so that guesses of a deleted content cannot be tried, and the message's id, so
+-- that one's own messages do not have the hashes of others. So users cannot call it.
+create or replace function app.message_hash(
+    id uuid, kind text, content text, attachment jsonb, data jsonb) returns bytea
 language sql stable set search_path = pg_catalog, pg_temp as $$
     select pg_catalog.sha256(pg_catalog.decode(s.value, 'hex') || pg_catalog.sha256(pg_catalog.convert_to(
-        kind || e'\x1f' || coalesce(attachment::text, '') || e'\x1f' || coalesce(content, '')
+        id::text || kind || e'\x1f' || coalesce(attachment::text, '') || e'\x1f' || coalesce(content, '')
             || coalesce(e'\x1f' || data::text, ''), 'UTF8')))
       from app.settings s where s.name = 'message_hash_key'
 $$;
@@ -212,7 +214,7 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $$
                     then row(m.kind, m.content, m.attachment, m.data) is not distinct from row(
                              is_first_sent.kind, is_first_sent.content, is_first_sent.attachment, is_first_sent.data)
                     else m.first_sent = app.message_hash(
-                             is_first_sent.kind, is_first_sent.content, is_first_sent.attachment,
+                             m.id, is_first_sent.kind, is_first_sent.content, is_first_sent.attachment,
                              is_first_sent.data) end
       from public.messages m
      where m.conversation_id = is_first_sent.conversation_id and m.sender_id = auth.uid()
@@ -251,6 +253,15 @@ begin
             message = 'The ids, conversation, number, sender and reply of a message cannot be changed.';
     end if;
     if old.deleted_at is not null then
+        -- A held message is deleted by its sender, or an owner or admin: the policies admit nobody else.
+        if new.version = old.version and new.deleted_at <> old.deleted_at and auth.uid() is not null
+           and app.drop_held_message(old.id) then
+            new := old;
+            new.deleted_at := pg_catalog.clock_timestamp();
+            new.version := old.version + 2;
+            new.changed_xid := pg_catalog.pg_current_xact_id();
+            return new;
+        end if;
         -- The decision about a held message (app.release_held and app.reject_held).
         if new.version <> old.version
            and exists (select from app.held_messages h where h.message_id = old.id) then
@@ -315,7 +326,8 @@ begin
     if has_details then
         new := app.change_details(old, new);
     end if;
-    new.first_sent := coalesce(old.first_sent, app.message_hash(old.kind, old.content, old.attachment, old.data));
+    new.first_sent := coalesce(old.first_sent, app.message_hash(
+        old.id, old.kind, old.content, old.attachment, old.data));
     new.version := old.version + 1;
     new.changed_xid := pg_catalog.pg_current_xact_id();
     return new;

@@ -90,14 +90,42 @@ begin
 end
 $$;
 
--- Deletes the content of any message, as its sender can, and returns its new version.
+-- Returns those of these files that a moderator may see in conversations of others: of held messages, and of a reported
+-- message until its reports are closed. None for other users.
+create or replace function app.moderated_files(ids uuid[]) returns setof public.media
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp rows 1 as $$
+declare
+    me uuid := auth.uid();
+begin
+    if not app.is_moderator() then
+        return;
+    end if;
+    return query
+    select m.* from public.media m
+     where m.id = any (ids) and m.owner_id <> me
+       and (m.is_held
+            or exists (select from app.reports r
+                        where r.message_id = m.message_id and r.state <> 'closed' and r.reported_id <> me)
+               -- Members see them by the policy.
+               and not exists (select from public.conversation_members o
+                                where o.conversation_id = m.conversation_id and o.user_id = me));
+end
+$$;
+
+-- Deletes the content of any message, also of a held one, as its sender can, and returns its new version.
 create or replace function app.remove_message(conversation_id uuid, seq bigint) returns json
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     message public.messages;
+    held app.held_messages;
 begin
     perform app.moderator();
-    perform 1 from public.conversations c where c.id = remove_message.conversation_id for no key update;
+    held := app.locked_held(conversation_id, seq);
+    if held.message_id is not null then
+        perform app.reject_held(held);
+        perform app.record_moderation('remove-message', held.sender_id, pg_catalog.jsonb_build_object(
+            'conversation', conversation_id, 'seq', seq));
+    end if;
     select m.* into message from public.messages m
      where m.conversation_id = remove_message.conversation_id and m.seq = remove_message.seq;
     if message.id is null then

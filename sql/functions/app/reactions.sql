@@ -138,6 +138,9 @@ begin
         perform app.refuse_forbidden('Nobody can react to this message.');
     elsif new.is_set and app.has_block(new.conversation_id) then
         perform app.refuse_blocked();
+    elsif new.is_set and new.emoji ~ '[a-z]' and exists (select from app.filter_rules)
+          and app.words_action('messages', app.filtered_words(new.emoji)) is not null then
+        perform app.refuse_word('emoji');
     end if;
     if tg_op = 'UPDATE' and new.is_set and not old.is_set then
         new.created_at := pg_catalog.clock_timestamp();

@@ -16,8 +16,10 @@ create or replace function app.delete_expired() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set jit = off as $$
 begin
-    insert into app.expired_sends (conversation_id, client_id, sender_id, message_id, seq, created_at)
-    select m.conversation_id, m.client_id, m.sender_id, m.id, m.seq, m.created_at from public.messages m
+    insert into app.expired_sends (conversation_id, client_id, sender_id, message_id, seq, first_sent, created_at)
+    select m.conversation_id, m.client_id, m.sender_id, m.id, m.seq,
+           coalesce(m.first_sent, app.message_hash(m.id, m.kind, m.content, m.attachment, m.data)), m.created_at
+      from public.messages m
      where m.conversation_id = new.id and m.seq < new.first_seq and m.client_id is not null
     on conflict do nothing;
     update public.media f set removed_at = pg_catalog.now()
@@ -251,23 +253,30 @@ begin
 end
 $$;
 
--- Returns the caller's expired message with a client_id, as a deleted one; null if there is none.
-create or replace function app.expired_message(conversation_id uuid, client_id uuid) returns json
+-- Returns the caller's expired message with a client_id, as a deleted one; null if there is none. Raises
+-- client_id_reused unless it was first sent in this form.
+create or replace function app.expired_message(
+    conversation_id uuid, client_id uuid, kind text, content text, attachment jsonb, data jsonb) returns json
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 declare
     me uuid := auth.uid();
+    expired app.expired_sends;
 begin
     if not app.is_member(conversation_id) or not app.is_expired_send(conversation_id, me, client_id) then
         return null;
     end if;
+    select e.* into expired from app.expired_sends e
+     where e.conversation_id = expired_message.conversation_id and e.client_id = expired_message.client_id
+     order by e.sender_id = me desc limit 1;
+    if expired.first_sent <> app.message_hash(expired.message_id, kind, content, attachment, data) then
+        perform app.refuse_client_id();
+    end if;
     return (
         select app.message_object(
-                   row(e.message_id, e.conversation_id, e.seq, me, e.client_id, 'text', null, null, 2, null, null,
-                       e.created_at, null, e.expired_at, null, null, null, null, null, null)::public.messages,
+                   row(expired.message_id, conversation_id, expired.seq, me, client_id, 'text', null, null, 2, null,
+                       null, expired.created_at, null, expired.expired_at, null, null, null, null, null,
+                       null)::public.messages,
                    s.object, 0, null)
-          from app.expired_sends e cross join app.sender_objects s
-         where e.conversation_id = expired_message.conversation_id and e.client_id = expired_message.client_id
-           and s.id = me
-         order by e.sender_id = me desc limit 1);
+          from app.sender_objects s where s.id = me);
 end
 $$;
