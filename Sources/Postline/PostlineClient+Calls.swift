@@ -80,7 +80,8 @@ extension PostlineClient {
     }
 
     /// Sets after what time messages of a conversation expire (``Conversation/messageTTL``): a minute to a year in whole
-    /// seconds, or nil to keep them. Both members of a direct conversation may, and the owner and admins of a group.
+    /// seconds, or nil to keep them. Messages that are older are deleted too, for all members, which cannot be undone:
+    /// ask the user first. Both members of a direct conversation may, and the owner and admins of a group.
     ///
     /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`, `invalid_params`.
     public func setMessageTTL(

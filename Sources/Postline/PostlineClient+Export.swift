@@ -4,7 +4,7 @@ public import Foundation
 extension PostlineClient {
     /// Writes a copy of everything that the user may see to a file: the own data, conversations with their members'
     /// profiles, and all messages. Each line is a JSON object with one member, which is named by its kind
-    /// (`docs/privacy.md`). Files of messages are not in it, but their addresses.
+    /// (`docs/privacy.md`). Files of messages are not in it, but their ids.
     ///
     /// - Parameter file: The file, which is replaced once all is written.
     /// - Returns: The number of lines.

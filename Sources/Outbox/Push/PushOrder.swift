@@ -13,7 +13,7 @@ package struct PushOrder: Sendable {
     /// The message, the one that was reacted to, or the last read one.
     package let seq: Int64
 
-    /// The sender, or the user who reacted; nil for a silent push, or if the user is deleted.
+    /// The sender, or the user who reacted.
     package let sender: ID?
 
     /// The name of ``sender``, or nil.

@@ -1,4 +1,5 @@
-/// A change of a conversation, mostly of a group, reported by a message of the kind ``MessageKind/system``. The message's sender made the change.
+/// A change of a conversation, mostly of a group, reported by a message of the kind ``MessageKind/system``. The
+/// message's sender made the change.
 public struct GroupEvent: Sendable, Hashable {
     /// The kind of change. For unknown kinds, the message's content describes the change in English.
     public let kind: GroupEventKind

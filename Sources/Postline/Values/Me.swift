@@ -25,7 +25,7 @@ public struct Me: Sendable, Hashable, Codable, Identifiable {
     public var usernameChangeCount: Int
     /// The time at which the username may be changed again, or nil for now.
     public var usernameChangeAllowedAt: Date?
-    /// True if the user may read and close reports.
+    /// True if the user may read and close reports, and decide about held messages.
     public var isModerator: Bool
 
     /// The user's id, the same as the profile's.
