@@ -6,7 +6,7 @@ struct AdminFilter: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "filter",
         abstract: "Manage the words that messages, names and titles may not have.",
-        discussion: "Case and accents do not matter. A new rule takes effect at once, for what is written from then on.",
+        discussion: "Case and accents do not matter. A new rule takes effect at once, for what is written after it.",
         subcommands: [Add.self, Remove.self, List.self])
 
     /// `postline admin filter add`.
