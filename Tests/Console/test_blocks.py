@@ -101,8 +101,9 @@ class BlockTests(ConsoleCase):
         carol.write(answer)
         alice.sees_sent(answer)
         before = len(self.placeholders(alice))
+        # The answer quotes it.
         ActionChains(alice.driver).context_click(
-            alice.sees_sent(first).find_element(By.CSS_SELECTOR, ".bubble")).perform()
+            alice.bubbles(first)[0].find_element(By.CSS_SELECTOR, ".bubble")).perform()
         alice.click("Block…")
         self.confirm_block(alice, name_of(BOB))
         alice.until(lambda: len(self.placeholders(alice)) > before, "the placeholders")
