@@ -88,14 +88,23 @@ struct LeakScenario {
         seen = try await Visibility.read(users + [stranger], on: connection)
     }
 
-    /// Creates two groups and two direct conversations for the first steps.
+    /// Creates two groups and two direct conversations for the first steps, and a message in each group that waits for
+    /// its time, so that every scenario has one that nobody else may see.
     private mutating func begin() async throws {
         try await connection.execute(
             "insert into app.filter_rules (scope, word, action) values ('messages', 'gamble', 'hold')")
         for members in [0...3, 3...5] {
             let others = users[members].dropFirst().map { JSON.string($0) }
-            try await observers[members.lowerBound].client.call(
-                "conversations.create_group", ["title": .string("Group \(mark())"), "member_ids": .array(others)])
+            let client = observers[members.lowerBound].client
+            let group = try result(
+                of: try await client.call(
+                    "conversations.create_group", ["title": .string("Group \(mark())"), "member_ids": .array(others)]))
+            try await client.call(
+                "messages.schedule",
+                [
+                    "conversation_id": group?["id"] ?? .null, "content": .string("later \(mark())"),
+                    "due_at": .string(Timestamp.after(seconds: 86_400)),
+                ])
         }
         for (one, other) in [(0, 6), (1, 2)] {
             try await observers[one].client.call("conversations.open", ["user_id": .string(users[other])])
