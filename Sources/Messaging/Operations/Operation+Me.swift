@@ -29,8 +29,8 @@ extension Operation {
         let start = ContinuousClock.now
         let page = try await session.readPreferringStandby(
             Statement("api.export", "select api.export($1)"), [params.string("after")])
-        // One page after another leaves half of the time to others. A cancelled request needs no response.
-        try? await Task.sleep(for: min(.now - start, .seconds(1)))
+        // One page after another leaves three quarters of the time to others. A cancelled request needs no response.
+        try? await Task.sleep(for: min((.now - start) * 3, .seconds(1)))
         return page
     }
 

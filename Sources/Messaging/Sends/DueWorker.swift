@@ -69,8 +69,8 @@ struct DueWorker: Sendable {
                 isFailing = false
                 if rows.text(0, 0) == "t" {
                     onChange()
-                    // A million expired messages leave half of the time to others.
-                    pause = work == .expiredMessages ? .now - start : .zero
+                    // A million expired messages leave three quarters of the time to others.
+                    pause = work == .expiredMessages ? (.now - start) * 3 : .zero
                 }
             } catch {
                 if Task.isCancelled { return }
