@@ -59,7 +59,7 @@ select throws_ok($$insert into app.filter_rules (scope, word, action) values ('t
 select admin.add_filter_rule('me', 'darn', 'messages', 'mask');
 select admin.add_filter_rule('me', 'idiot', 'messages', 'refuse');
 
--- What the sender and others get.
+-- A held message, for its sender and for others.
 create temporary table held as
 select tests.as('alice', tests.call_send('group', 'Darn, let us GAMBLE', format(
     ', client_id => %L, reply_to_seq => 1, mentions => array[%L]::uuid[], mentions_everyone => true, '

@@ -37,7 +37,7 @@ create function pg_temp.kept(room text) returns text language sql as $$
      where c.id = tests.id(room) group by c.first_seq
 $$;
 
--- Who may set the time.
+-- Permission to set the time.
 select is(pg_temp.ttl(who, room, seconds), answer, format('%s sets %s of %s', who, seconds, room))
   from (values
     ('alice', 'group', '86400', '86400'),
@@ -59,7 +59,7 @@ select is(app.ttl_text(seconds), words, words)
   from (values (60, '1 minute'), (90, '90 seconds'), (7200, '2 hours'), (86400, '1 day'), (604800, '1 week'),
                (2592000, '30 days'), (31536000, '365 days')) t (seconds, words);
 
--- What expires.
+-- Expiry.
 select is(pg_temp.expire(), 2, 'conversations are checked after a change of their time');
 select is(pg_temp.kept('group'), '1 | 1 450 450', 'nothing expires before its time');
 select pg_temp.age_messages('group', 60 + 409);
@@ -90,7 +90,7 @@ select is(pg_temp.kept('group'), '451 | 451 451 1', 'then nothing expires');
 select is((select count(*) from app.message_expiry where conversation_id = tests.id('group')), 0::bigint,
     'and nothing is checked');
 
--- What is deleted with a message.
+-- Rows deleted with a message.
 select tests.make_user('dora');
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('dora'));
 select tests.as('alice', format('api.send_message(%L, ''look'', gen_random_uuid(), mentions => %L)', tests.id('group'),
