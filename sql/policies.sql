@@ -555,6 +555,7 @@ grant execute on function
     app.is_similar_word(text, text), app.refuse_forbidden(text), app.checked_name(text, text, text), app.is_blank(text),
     app.control_characters(), app.invisible_characters(), app.has_control(text), app.distinct_ids(text, uuid[], uuid[]),
     app.lock_conversation(uuid), app.create_group(text), app.answer_bytes(), app.page_bytes(), app.page_time(),
+    app.page_position(timestamptz, uuid), app.parsed_position(text, text),
     app.joined(text[], boolean, bigint), app.ensure_participants(uuid), app.is_active_user(uuid),
     app.set_member_role(uuid, uuid, text), app.my_groups(text[]), app.is_manager(uuid), app.my_conversations(),
     app.is_member(uuid), app.my_message(uuid, bigint), app.message_page(uuid, bigint, bigint, integer),

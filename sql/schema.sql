@@ -1657,7 +1657,7 @@ $$;
 CREATE FUNCTION api.conversations(max_results integer DEFAULT 50, before text DEFAULT NULL::text) RETURNS json
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $_$
+    AS $$
 declare
     me uuid := app.caller();
     limit_time timestamptz;
@@ -1681,12 +1681,7 @@ begin
         perform app.refuse_param('limit', '"limit" must be 1 to 100.');
     end if;
     if before is not null then
-        if before !~ '^[0-9]{1,17}\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' then
-            perform app.refuse_param('before', '"before" must be the "next" of the previous page.');
-        end if;
-        limit_time := timestamptz 'epoch'
-            + pg_catalog.split_part(before, '.', 1)::bigint * interval '1 microsecond';
-        limit_id := pg_catalog.split_part(before, '.', 2)::uuid;
+        select p.created_at, p.id into limit_time, limit_id from app.parsed_position('before', before) p;
     end if;
 
     select pg_catalog.array_agg(page.id order by page.place), pg_catalog.array_agg(page.newest order by page.place)
@@ -1752,14 +1747,13 @@ begin
         end loop;
     end;
     if more or fitting < pg_catalog.cardinality(ids) then
-        -- Exact in integers: a double would lose microseconds.
-        next := (extract(epoch from times[fitting]) * 1000000)::bigint || '.' || ids[fitting]::text;
+        next := app.page_position(times[fitting], ids[fitting]);
     end if;
     return ('{"conversations":[' || coalesce(pg_catalog.array_to_string(objects[:fitting], ','), '') || '],"profiles":['
             || pg_catalog.array_to_string(profiles, ',') || '],"next":'
             || coalesce(pg_catalog.to_json(next)::text, 'null') || '}')::json;
 end
-$_$;
+$$;
 
 CREATE FUNCTION api.create_group(title text, member_ids uuid[], profiles boolean DEFAULT false, data jsonb DEFAULT NULL::jsonb) RETURNS json
     LANGUAGE plpgsql
@@ -2680,7 +2674,7 @@ $$;
 CREATE FUNCTION api.scheduled_messages(conversation_id uuid DEFAULT NULL::uuid, max_results integer DEFAULT 50, after text DEFAULT NULL::text) RETURNS json
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $_$
+    AS $$
 declare
     me uuid := app.caller();
     after_time timestamptz := '-infinity';
@@ -2690,11 +2684,7 @@ begin
     if not coalesce(max_results between 1 and 50, false) then
         perform app.refuse_param('limit', '"limit" must be 1 to 50.');
     elsif after is not null then
-        if after !~ '^[0-9]{1,17}\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' then
-            perform app.refuse_param('after', '"after" must be the "next" of the previous page.');
-        end if;
-        after_time := timestamptz 'epoch' + pg_catalog.split_part(after, '.', 1)::bigint * interval '1 microsecond';
-        after_id := pg_catalog.split_part(after, '.', 2)::uuid;
+        select p.created_at, p.id into after_time, after_id from app.parsed_position('after', after) p;
     end if;
     if conversation_id is not null and not app.is_member(conversation_id) and not exists (
         select from public.scheduled_messages s
@@ -2702,8 +2692,7 @@ begin
         perform app.refuse_hidden('There is no such conversation.');
     end if;
     select count(*), pg_catalog.string_agg(app.scheduled_object(w.s)::text, ',' order by w.due_at, w.id) as objects,
-           (pg_catalog.array_agg((extract(epoch from w.due_at) * 1000000)::bigint || '.' || w.id::text
-                                 order by w.due_at desc, w.id desc))[1] as place
+           (pg_catalog.array_agg(app.page_position(w.due_at, w.id) order by w.due_at desc, w.id desc))[1] as place
       into last
       from (select s, s.due_at, s.id from public.scheduled_messages s
              where s.sender_id = me
@@ -2714,7 +2703,7 @@ begin
     return pg_catalog.format('{"scheduled":[%s],"next":%s}', last.objects,
         case when last.count = max_results then pg_catalog.to_json(last.place)::text else 'null' end)::json;
 end
-$_$;
+$$;
 
 CREATE FUNCTION api.search_messages(query text, conversation_id uuid DEFAULT NULL::uuid, sender_id uuid DEFAULT NULL::uuid, max_results integer DEFAULT 20, before text DEFAULT NULL::text) RETURNS json
     LANGUAGE plpgsql STABLE
@@ -4477,8 +4466,7 @@ begin
                      order by d.ask_at limit most for update of d skip locked)
             returning h.message_id)
         select h.message_id,
-               '{"type":"message","message":' || app.held_object(h, m) || ',"words":'
-                   || pg_catalog.to_json(h.words)::text || ',"held_at":"' || app.utc(h.held_at) || '"}'
+               '{"type":"message",' || app.held_fields(h, m) || '}'
           from claimed c
           join app.held_messages h on h.message_id = c.message_id
           join public.messages m on m.id = h.message_id;
@@ -5907,7 +5895,7 @@ begin
         bits := bits || array(select case width when 64 then 20 else 16 end from generate_series(oldest, newest));
     end loop;
     select array_agg(w.room order by w.place), array_agg(w.number order by w.place),
-           array_agg(app.search_position(w.time, w.id) order by w.place)
+           array_agg(app.page_position(w.time, w.id) order by w.place)
       into conversations, seqs, positions
       from (select f.*, row_number() over (order by f.time desc, f.id desc) as place
               from unnest(ids, times, rooms, numbers) as f (id, time, room, number)
@@ -5918,7 +5906,7 @@ begin
     elsif is_partial and spans = '{}' then
         is_partial := false;
     elsif is_partial then
-        next := app.search_position(
+        next := app.page_position(
             origin + (latest + 1) * interval '1 second', '00000000-0000-0000-0000-000000000000');
     end if;
 end
@@ -6217,6 +6205,16 @@ CREATE TABLE app.held_messages (
     ask_at timestamp with time zone DEFAULT clock_timestamp()
 );
 
+CREATE FUNCTION app.held_fields(held app.held_messages, message public.messages) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return '"message":' || app.held_object(held, message) || ',"words":' || pg_catalog.to_json(held.words)::text
+        || ',"held_at":"' || app.utc(held.held_at) || '"';
+end
+$$;
+
 CREATE FUNCTION app.held_object(held app.held_messages, message public.messages) RETURNS text
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -6247,7 +6245,7 @@ $$;
 CREATE FUNCTION app.held_page(max_results integer, after text, viewer uuid) RETURNS json
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $_$
+    AS $$
 declare
     after_time timestamptz := '-infinity';
     after_id uuid := '00000000-0000-0000-0000-000000000000';
@@ -6259,16 +6257,11 @@ begin
     if not coalesce(max_results between 1 and 50, false) then
         perform app.refuse_param('limit', '"limit" must be 1 to 50.');
     elsif after is not null then
-        if after !~ '^[0-9]{1,17}\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' then
-            perform app.refuse_param('after', '"after" must be the "next" of the previous page.');
-        end if;
-        after_time := timestamptz 'epoch' + pg_catalog.split_part(after, '.', 1)::bigint * interval '1 microsecond';
-        after_id := pg_catalog.split_part(after, '.', 2)::uuid;
+        select p.created_at, p.id into after_time, after_id from app.parsed_position('after', after) p;
     end if;
     for part in
-        select '{"message":' || app.held_object(h, m) || ',"words":' || pg_catalog.to_json(h.words)::text
-                   || ',"held_at":"' || app.utc(h.held_at) || '"}' as object,
-               (extract(epoch from h.held_at) * 1000000)::bigint || '.' || h.message_id::text as place
+        select '{' || app.held_fields(h, m) || '}' as object,
+               app.page_position(h.held_at, h.message_id) as place
           from app.held_messages h join public.messages m on m.id = h.message_id and m.sender_id = h.sender_id
          where (h.held_at, h.message_id) > (after_time, after_id) and h.sender_id is distinct from viewer
          order by h.held_at, h.message_id limit max_results + 1
@@ -6282,7 +6275,7 @@ begin
     end loop;
     return ('{"held":[' || pg_catalog.array_to_string(objects, ',') || '],"next":null}')::json;
 end
-$_$;
+$$;
 
 CREATE FUNCTION app.held_timeout() RETURNS interval
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -8525,11 +8518,34 @@ CREATE FUNCTION app.page_bytes() RETURNS integer
  SELECT 524288;
 END;
 
+CREATE FUNCTION app.page_position(created_at timestamp with time zone, id uuid) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    -- Exact in numbers: a double would lose microseconds.
+    return (extract(epoch from created_at - timestamptz 'epoch') * 1000000)::bigint || '.' || id;
+end
+$$;
+
 CREATE FUNCTION app.page_time() RETURNS interval
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
  SELECT '00:00:01'::interval AS "interval";
 END;
+
+CREATE FUNCTION app.parsed_position(field text, value text, OUT created_at timestamp with time zone, OUT id uuid) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+begin
+    if value !~ '^[0-9]{1,17}\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' then
+        perform app.refuse_param(field, pg_catalog.format('"%s" must be the "next" of the previous page.', field));
+    end if;
+    created_at := timestamptz 'epoch' + pg_catalog.split_part(value, '.', 1)::bigint * interval '1 microsecond';
+    id := pg_catalog.split_part(value, '.', 2)::uuid;
+end
+$_$;
 
 CREATE FUNCTION app.patched_date_of_birth(patch jsonb, current date, path text DEFAULT ''::text) RETURNS date
     LANGUAGE plpgsql STABLE
@@ -10477,7 +10493,7 @@ $$;
 CREATE FUNCTION app.report_page(state text, max_results integer, after text) RETURNS json
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $_$
+    AS $$
 declare
     is_closed boolean := coalesce(state = 'closed', false);
     after_time timestamptz := case when is_closed then 'infinity' else '-infinity' end;
@@ -10489,11 +10505,7 @@ begin
     elsif not coalesce(max_results between 1 and 50, false) then
         perform app.refuse_param('limit', '"limit" must be 1 to 50.');
     elsif after is not null then
-        if after !~ '^[0-9]{1,17}\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' then
-            perform app.refuse_param('after', '"after" must be the "next" of the previous page.');
-        end if;
-        after_time := timestamptz 'epoch' + pg_catalog.split_part(after, '.', 1)::bigint * interval '1 microsecond';
-        after_id := pg_catalog.split_part(after, '.', 2)::uuid;
+        select p.created_at, p.id into after_time, after_id from app.parsed_position('after', after) p;
     end if;
     if is_closed then
         ids := array(
@@ -10513,10 +10525,10 @@ begin
             select pg_catalog.json_agg(app.report_object(r) order by i.place)
               from unnest(ids) with ordinality i (id, place) join app.reports r on r.id = i.id), '[]'),
         'next', case when pg_catalog.cardinality(ids) = max_results then (
-            select (extract(epoch from r.created_at) * 1000000)::bigint || '.' || r.id::text
+            select app.page_position(r.created_at, r.id)
               from app.reports r where r.id = ids[max_results]) end);
 end
-$_$;
+$$;
 
 CREATE FUNCTION app.report_presence(node uuid, lease_seconds integer, arrived uuid[], gone uuid[], is_whole boolean DEFAULT false) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -10709,16 +10721,6 @@ begin
         is_last := false;
     end loop;
     return nullif(array_to_string(terms, ' & '), '')::tsquery;
-end
-$$;
-
-CREATE FUNCTION app.search_position(created_at timestamp with time zone, id uuid) RETURNS text
-    LANGUAGE plpgsql IMMUTABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-    -- Exact in numbers: a double would lose microseconds.
-    return (extract(epoch from created_at - timestamptz 'epoch') * 1000000)::bigint || '.' || id;
 end
 $$;
 
@@ -16420,6 +16422,8 @@ GRANT ALL ON FUNCTION app.held_counts(OUT pending bigint, OUT oldest_seconds dou
 
 GRANT SELECT ON TABLE app.held_messages TO postline_feed;
 
+REVOKE ALL ON FUNCTION app.held_fields(held app.held_messages, message public.messages) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.held_object(held app.held_messages, message public.messages) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.held_object(held app.held_messages, message public.messages) TO postline_feed;
 
@@ -16784,8 +16788,14 @@ GRANT ALL ON FUNCTION app.own_members(unread_count bigint, unread_mentions bigin
 REVOKE ALL ON FUNCTION app.page_bytes() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.page_bytes() TO authenticated;
 
+REVOKE ALL ON FUNCTION app.page_position(created_at timestamp with time zone, id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.page_position(created_at timestamp with time zone, id uuid) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.page_time() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.page_time() TO authenticated;
+
+REVOKE ALL ON FUNCTION app.parsed_position(field text, value text, OUT created_at timestamp with time zone, OUT id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.parsed_position(field text, value text, OUT created_at timestamp with time zone, OUT id uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.patched_date_of_birth(patch jsonb, current date, path text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.patched_date_of_birth(patch jsonb, current date, path text) TO authenticated;
@@ -17102,8 +17112,6 @@ REVOKE ALL ON FUNCTION app.seal() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.seal() TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.search_condition(folded text) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.search_position(created_at timestamp with time zone, id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.search_text(content text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.search_text(content text) TO authenticated;

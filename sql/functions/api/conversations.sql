@@ -93,12 +93,7 @@ begin
         perform app.refuse_param('limit', '"limit" must be 1 to 100.');
     end if;
     if before is not null then
-        if before !~ '^[0-9]{1,17}\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' then
-            perform app.refuse_param('before', '"before" must be the "next" of the previous page.');
-        end if;
-        limit_time := timestamptz 'epoch'
-            + pg_catalog.split_part(before, '.', 1)::bigint * interval '1 microsecond';
-        limit_id := pg_catalog.split_part(before, '.', 2)::uuid;
+        select p.created_at, p.id into limit_time, limit_id from app.parsed_position('before', before) p;
     end if;
 
     select pg_catalog.array_agg(page.id order by page.place), pg_catalog.array_agg(page.newest order by page.place)
@@ -164,8 +159,7 @@ begin
         end loop;
     end;
     if more or fitting < pg_catalog.cardinality(ids) then
-        -- Exact in integers: a double would lose microseconds.
-        next := (extract(epoch from times[fitting]) * 1000000)::bigint || '.' || ids[fitting]::text;
+        next := app.page_position(times[fitting], ids[fitting]);
     end if;
     return ('{"conversations":[' || coalesce(pg_catalog.array_to_string(objects[:fitting], ','), '') || '],"profiles":['
             || pg_catalog.array_to_string(profiles, ',') || '],"next":'

@@ -68,11 +68,7 @@ begin
     if not coalesce(max_results between 1 and 50, false) then
         perform app.refuse_param('limit', '"limit" must be 1 to 50.');
     elsif after is not null then
-        if after !~ '^[0-9]{1,17}\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' then
-            perform app.refuse_param('after', '"after" must be the "next" of the previous page.');
-        end if;
-        after_time := timestamptz 'epoch' + pg_catalog.split_part(after, '.', 1)::bigint * interval '1 microsecond';
-        after_id := pg_catalog.split_part(after, '.', 2)::uuid;
+        select p.created_at, p.id into after_time, after_id from app.parsed_position('after', after) p;
     end if;
     if conversation_id is not null and not app.is_member(conversation_id) and not exists (
         select from public.scheduled_messages s
@@ -80,8 +76,7 @@ begin
         perform app.refuse_hidden('There is no such conversation.');
     end if;
     select count(*), pg_catalog.string_agg(app.scheduled_object(w.s)::text, ',' order by w.due_at, w.id) as objects,
-           (pg_catalog.array_agg((extract(epoch from w.due_at) * 1000000)::bigint || '.' || w.id::text
-                                 order by w.due_at desc, w.id desc))[1] as place
+           (pg_catalog.array_agg(app.page_position(w.due_at, w.id) order by w.due_at desc, w.id desc))[1] as place
       into last
       from (select s, s.due_at, s.id from public.scheduled_messages s
              where s.sender_id = me

@@ -79,6 +79,15 @@ begin
 end
 $$;
 
+-- Returns the fields of a held message for those who decide: the message, the words that held it, and since when.
+create or replace function app.held_fields(held app.held_messages, message public.messages) returns text
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+    return '"message":' || app.held_object(held, message) || ',"words":' || pg_catalog.to_json(held.words)::text
+        || ',"held_at":"' || app.utc(held.held_at) || '"';
+end
+$$;
+
 -- Returns true if a message of the caller waits for a moderator.
 create or replace function app.is_held(message_id uuid) returns boolean
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
@@ -259,16 +268,11 @@ begin
     if not coalesce(max_results between 1 and 50, false) then
         perform app.refuse_param('limit', '"limit" must be 1 to 50.');
     elsif after is not null then
-        if after !~ '^[0-9]{1,17}\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' then
-            perform app.refuse_param('after', '"after" must be the "next" of the previous page.');
-        end if;
-        after_time := timestamptz 'epoch' + pg_catalog.split_part(after, '.', 1)::bigint * interval '1 microsecond';
-        after_id := pg_catalog.split_part(after, '.', 2)::uuid;
+        select p.created_at, p.id into after_time, after_id from app.parsed_position('after', after) p;
     end if;
     for part in
-        select '{"message":' || app.held_object(h, m) || ',"words":' || pg_catalog.to_json(h.words)::text
-                   || ',"held_at":"' || app.utc(h.held_at) || '"}' as object,
-               (extract(epoch from h.held_at) * 1000000)::bigint || '.' || h.message_id::text as place
+        select '{' || app.held_fields(h, m) || '}' as object,
+               app.page_position(h.held_at, h.message_id) as place
           from app.held_messages h join public.messages m on m.id = h.message_id and m.sender_id = h.sender_id
          where (h.held_at, h.message_id) > (after_time, after_id) and h.sender_id is distinct from viewer
          order by h.held_at, h.message_id limit max_results + 1
@@ -329,8 +333,7 @@ begin
                      order by d.ask_at limit most for update of d skip locked)
             returning h.message_id)
         select h.message_id,
-               '{"type":"message","message":' || app.held_object(h, m) || ',"words":'
-                   || pg_catalog.to_json(h.words)::text || ',"held_at":"' || app.utc(h.held_at) || '"}'
+               '{"type":"message",' || app.held_fields(h, m) || '}'
           from claimed c
           join app.held_messages h on h.message_id = c.message_id
           join public.messages m on m.id = h.message_id;

@@ -42,15 +42,6 @@ begin
 end
 $$;
 
--- Returns the position of a message in the order of a search, which the next page begins after.
-create or replace function app.search_position(created_at timestamptz, id uuid) returns text
-language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
-begin
-    -- Exact in numbers: a double would lose microseconds.
-    return (extract(epoch from created_at - timestamptz 'epoch') * 1000000)::bigint || '.' || id;
-end
-$$;
-
 -- Returns where the caller's messages are that match a query, the newest first, and the position after each. `next` is
 -- the position of the next page, or null. Only of one conversation, of one sender, or after a position, if given.
 --
@@ -189,7 +180,7 @@ begin
         bits := bits || array(select case width when 64 then 20 else 16 end from generate_series(oldest, newest));
     end loop;
     select array_agg(w.room order by w.place), array_agg(w.number order by w.place),
-           array_agg(app.search_position(w.time, w.id) order by w.place)
+           array_agg(app.page_position(w.time, w.id) order by w.place)
       into conversations, seqs, positions
       from (select f.*, row_number() over (order by f.time desc, f.id desc) as place
               from unnest(ids, times, rooms, numbers) as f (id, time, room, number)
@@ -200,7 +191,7 @@ begin
     elsif is_partial and spans = '{}' then
         is_partial := false;
     elsif is_partial then
-        next := app.search_position(
+        next := app.page_position(
             origin + (latest + 1) * interval '1 second', '00000000-0000-0000-0000-000000000000');
     end if;
 end

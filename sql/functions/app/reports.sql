@@ -185,11 +185,7 @@ begin
     elsif not coalesce(max_results between 1 and 50, false) then
         perform app.refuse_param('limit', '"limit" must be 1 to 50.');
     elsif after is not null then
-        if after !~ '^[0-9]{1,17}\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' then
-            perform app.refuse_param('after', '"after" must be the "next" of the previous page.');
-        end if;
-        after_time := timestamptz 'epoch' + pg_catalog.split_part(after, '.', 1)::bigint * interval '1 microsecond';
-        after_id := pg_catalog.split_part(after, '.', 2)::uuid;
+        select p.created_at, p.id into after_time, after_id from app.parsed_position('after', after) p;
     end if;
     if is_closed then
         ids := array(
@@ -209,7 +205,7 @@ begin
             select pg_catalog.json_agg(app.report_object(r) order by i.place)
               from unnest(ids) with ordinality i (id, place) join app.reports r on r.id = i.id), '[]'),
         'next', case when pg_catalog.cardinality(ids) = max_results then (
-            select (extract(epoch from r.created_at) * 1000000)::bigint || '.' || r.id::text
+            select app.page_position(r.created_at, r.id)
               from app.reports r where r.id = ids[max_results]) end);
 end
 $$;
