@@ -230,6 +230,10 @@ class Log(list):
     def read(self, stream):
         self.reader = background(lambda: self.extend(stream))
 
+    def search(self, pattern):
+        """Waits for a line that matches a pattern, and returns the match."""
+        return eventually(lambda: next(filter(None, (re.search(pattern, line) for line in self)), None), pattern)
+
 
 def stop(process, log):
     """Stops a node, and returns its complete log."""

@@ -360,8 +360,7 @@ class S3Tests(unittest.TestCase):
         for library, program in programs.items():
             with self.subTest(library), tempfile.TemporaryDirectory() as folder, \
                     support.node(*self.settings) as (_, port, log):
-                lines = next(found[1] for line in log if (found := re.search(r"serving lines.* port=(\d+)", line)))
-                program = [*program, folder, lines, str(port)]
+                program = [*program, folder, log.search(r"serving lines.* port=(\d+)")[1], str(port)]
                 with Client(program) as client:
                     client.call("signIn", email="alice@example.com", password=support.PASSWORD)
                     begin = len(self.requests)
