@@ -5,7 +5,7 @@ package import WireProtocol
 /// Coalesces requests: those that arrive during a call share the next one.
 ///
 /// An idle coalescer calls at once. Under load each call carries all waiting requests, so that they need few calls and
-/// one connection.
+/// one connection. A client that is cancelled ends no call, since others may share it.
 package actor RequestCoalescer<Request: Sendable, Reply: Sendable> {
     /// Calls the database with several requests, and returns a reply for each, in order.
     package typealias BatchCall = @Sendable ([Request]) async throws(ProtocolError) -> [Reply]
@@ -59,21 +59,29 @@ package actor RequestCoalescer<Request: Sendable, Reply: Sendable> {
         }
         if case .answered(let result) = turn { return try result.get() }
         let others = waiting.popFirst(maxBatchSize - 1)
-        let result: Result<[Reply], ProtocolError>
-        do throws(ProtocolError) {
-            let replies = try await call([request] + others.map(\.request))
-            guard replies.count == others.count + 1 else {
-                throw .fault("the call returned \(replies.count) replies for \(others.count + 1) requests")
-            }
-            result = .success(replies)
-        } catch {
-            result = .failure(error)
-        }
+        let requests = [request] + others.map(\.request)
+        // A task of its own, which the caller's cancellation does not reach. It ends with the call.
+        let result = await Task { await replies(to: requests) }.value
         for late in waiting.popLate() { late.turn.resume(returning: .answered(.failure(.unavailable))) }
         if let next = waiting.popFirst() { next.turn.resume(returning: .mustCall) } else { isCalling = false }
         for (index, other) in others.enumerated() {
             other.turn.resume(returning: .answered(result.map { $0[index + 1] }))
         }
         return try result.get()[0]
+    }
+
+    private func replies(to requests: [Request]) async -> Result<[Reply], ProtocolError> {
+        // The call is no single client's.
+        await CurrentRequest.$current.withValue(nil) {
+            do throws(ProtocolError) {
+                let replies = try await call(requests)
+                guard replies.count == requests.count else {
+                    throw .fault("the call returned \(replies.count) replies for \(requests.count) requests")
+                }
+                return .success(replies)
+            } catch {
+                return .failure(error)
+            }
+        }
     }
 }

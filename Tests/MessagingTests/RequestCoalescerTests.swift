@@ -101,4 +101,27 @@ struct RequestCoalescerTests {
         #expect(codes.count { $0 == .unavailable } == 2)
         #expect(try await coalescer.load(3) == 3)
     }
+
+    @Test("a cancelled client ends no call")
+    func cancelled() async throws {
+        let held = Held()
+        let coalescer = RequestCoalescer<Int, Int>(maxBatchSize: .max, on: Reactor(name: "test")) {
+            requests throws(ProtocolError) in
+            await held.call(requests)
+            if Task.isCancelled { throw .unavailable }
+            return requests
+        }
+        let first = Task { await code(coalescer, 0) }
+        try await eventually("the first call") { await !held.calls.isEmpty }
+        let second = Task { await code(coalescer, 1) }
+        try await eventually("the second to wait") { await coalescer.waitingCount == 1 }
+        let third = Task { await code(coalescer, 2) }
+        try await eventually("the third to wait") { await coalescer.waitingCount == 2 }
+        // The second would make the next call.
+        first.cancel()
+        second.cancel()
+        await held.open()
+        for client in [first, second, third] { #expect(await client.value == nil) }
+        #expect(await held.calls == [[0], [1, 2]])
+    }
 }
