@@ -305,7 +305,7 @@ create policy member_select on public.reaction_counts for select to authenticate
 drop policy if exists feed_select on public.reaction_counts;
 create policy feed_select on public.reaction_counts for select to postline_feed using (true);
 
--- message_pieces: readable for members. app.append_piece writes them.
+-- message_pieces: readable for members. app.append_piece and app.append_pieces write them.
 grant select on public.message_pieces to authenticated, postline_feed;
 grant select on app.message_streams to postline_feed;
 drop policy if exists member_select on public.message_pieces;
@@ -460,6 +460,7 @@ grant execute on function api.avatars() to anon;
 grant execute on function
     app.send_messages(uuid[], uuid[], text[], uuid[], bigint[], text[], boolean[], text[]),
     app.number_messages(uuid[], uuid[], text[], uuid[], bigint[], text[], boolean[], text[]),
+    app.append_pieces(uuid[], uuid[], bigint[], bigint[], text[]),
     app.utc(timestamptz), app.quoted_utc(timestamptz), app.quoted(text), app.attachment_object(jsonb),
     app.attachment_members(jsonb),
     app.message_object(public.messages, json, bigint, text),

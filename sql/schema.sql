@@ -3696,6 +3696,47 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.append_pieces(senders uuid[], conversations uuid[], seqs bigint[], starts bigint[], contents text[]) RETURNS TABLE(place bigint, object json)
+    LANGUAGE plpgsql SECURITY DEFINER ROWS 16
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+begin
+    return query
+    with pieces as materialized (
+        select distinct on (p.conversation_id, p.seq) p.*, pg_catalog.char_length(p.content) as added
+          from unnest(senders, conversations, seqs, starts, contents) with ordinality
+                   as p (sender_id, conversation_id, seq, start, content, place)
+         where p.start > 0 and p.content <> ''
+         order by p.conversation_id, p.seq, p.place),
+    locked as materialized (
+        select p.* from pieces p
+          join app.message_streams s on s.conversation_id = p.conversation_id and s.seq = p.seq
+           for no key update of s skip locked),
+    grown as (
+        update app.message_streams s
+           set length = s.length + l.added, appended_at = pg_catalog.clock_timestamp(),
+               changed_xid = pg_catalog.pg_current_xact_id()
+          from locked l
+         where s.conversation_id = l.conversation_id and s.seq = l.seq and s.sender_id = l.sender_id
+           and s.length = l.start and s.length + l.added <= app.max_message_characters()
+           and exists (select from public.conversation_members m
+                        where m.conversation_id = l.conversation_id and m.user_id = l.sender_id and not m.is_deleted
+                          and not m.is_blocked)
+        returning l.*, s.length),
+    written as (
+        insert into public.message_pieces (conversation_id, seq, start, content)
+        select g.conversation_id, g.seq, g.start, g.content from grown g)
+    select g.place,
+           pg_catalog.json_build_object('conversation_id', g.conversation_id, 'seq', g.seq, 'length', g.length)
+      from grown g;
+end
+$$;
+
 CREATE FUNCTION app.apply_held_decision(message_id uuid, decision text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -16103,6 +16144,9 @@ REVOKE ALL ON FUNCTION app.append_conversation(from_id uuid, into_id uuid, guest
 
 REVOKE ALL ON FUNCTION app.append_piece(conversation_id uuid, seq bigint, start bigint, content text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.append_piece(conversation_id uuid, seq bigint, start bigint, content text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.append_pieces(senders uuid[], conversations uuid[], seqs bigint[], starts bigint[], contents text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.append_pieces(senders uuid[], conversations uuid[], seqs bigint[], starts bigint[], contents text[]) TO postline_sender;
 
 REVOKE ALL ON FUNCTION app.apply_held_decision(message_id uuid, decision text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.apply_held_decision(message_id uuid, decision text) TO postline_feed;

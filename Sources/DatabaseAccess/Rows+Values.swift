@@ -45,6 +45,17 @@ extension Rows {
         }
     }
 
+    /// Returns the second column's bytes in the order of the places in the first, which are counted from 1. Nil for a
+    /// place without a row.
+    package func buffersByPlace(_ count: Int) -> [ByteBuffer?] {
+        var buffers: [ByteBuffer?] = Array(repeating: nil, count: count)
+        for row in 0..<self.count {
+            guard let place = text(row, 0).flatMap({ Int($0) }), buffers.indices ~= place - 1 else { continue }
+            buffers[place - 1] = buffer(row, 1)
+        }
+        return buffers
+    }
+
     /// Returns the number that a function returned.
     package func count(of function: String) throws(ProtocolError) -> Int {
         guard count == 1, let number = text(0, 0).flatMap({ Int($0) }) else {

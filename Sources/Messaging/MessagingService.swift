@@ -34,6 +34,7 @@ package final class MessagingService: Service, SessionFactory {
     package let fileChecks: ConcurrencyLimiter
     let feed: Feed
     let sendBatcher: SendBatcher
+    let pieceBatcher: PieceBatcher
 
     /// Nil if this node does not report presence.
     let presence: PresenceReporter?
@@ -211,6 +212,8 @@ package final class MessagingService: Service, SessionFactory {
             typingSecret: configuration.refreshSecret, reactor: Reactor(name: "feed"), logger: logger, metrics: metrics,
             onDeletion: { [connectedSessions] in await connectedSessions.endSessions(of: $0) })
         sendBatcher = SendBatcher(
+            database: database, feed: feed, waitTimeout: configuration.poolWait, logger: logger, metrics: metrics)
+        pieceBatcher = PieceBatcher(
             database: database, feed: feed, waitTimeout: configuration.poolWait, logger: logger, metrics: metrics)
         presence = configuration.presence.map { [database, feed] in
             PresenceReporter(times: $0, database: database, logger: logger) { feed.changed() }

@@ -58,6 +58,7 @@ extension MessagingService {
             "Requests rejected with rate_limited because too many of their user waited for the database.",
         "postline_database_lock_retries_total": "Requests retried because a row was locked for more than 50 ms.",
         "postline_send_batch_size": "The number of texts written in one batch.",
+        "postline_piece_batch_size": "The number of pieces of streaming messages appended in one batch.",
         "postline_feed_poll_duration_seconds": "The duration of the feed's polls.",
         "postline_feed_batch_changes": "The number of changes that a poll of the feed returned.",
         "postline_feed_lag_seconds": "The age of the newest state that the feed has read.",

@@ -242,6 +242,30 @@ select is(tests.race('postline_sender', tests.batch('bob group'), 'postline_send
 select is(array(select seq from public.messages where conversation_id = tests.id('group') order by seq),
     array(select generate_series(1, tests.last_seq())), 'numbers have no gap');
 
+-- Pieces of messages that stream. Alice's message is number 2, and Bob's number 3.
+select tests.fresh_world();
+select is(tests.race('alice', 'select api.stream_message($, ''a'')', 'bob', 'select api.stream_message($, ''b'')'),
+    'ok waits ok', 'the begin of a message waits for another');
+create function tests.pieces(variadic pieces text[]) returns text language sql as $$
+    select format('select string_agg(place::text, '','' order by place) from app.append_pieces(array[%s]::uuid[], '
+                  'array_fill(%L::uuid, array[%s]), array[%s]::bigint[], array[%s]::bigint[], array[%s]::text[])',
+                  string_agg(format('{%s}', p[1]), ', '), tests.id('group'), count(*), string_agg(p[2], ', '),
+                  string_agg(p[3], ', '), string_agg(quote_literal(p[4]), ', '))
+      from (select string_to_array(piece, ' ') as p from unnest(pieces) piece) w
+$$;
+select is(tests.race('alice', 'select api.append_to_message($, 2, 1, ''l'')',
+        'postline_sender', tests.pieces('alice 2 2 i', 'bob 3 1 o')),
+    'ok done 2', 'a batch leaves out the piece of a locked message');
+select is(tests.race('postline_sender', tests.pieces('alice 2 2 i', 'bob 3 2 b'),
+        'alice', 'select api.append_to_message($, 2, 2, ''i'')'),
+    '1,2 waits ok', 'the same piece sent singly waits for a batch');
+select is(tests.race('postline_sender', tests.pieces('alice 2 3 ce!'), 'alice', 'select api.finish_message($, 2)'),
+    '1 waits ok', 'the end of a message waits for a batch');
+select is(tests.race('bob', 'select api.finish_message($, 3)', 'postline_sender', tests.pieces('bob 3 3 !')),
+    'ok done', 'a batch leaves out the piece of a message that ends');
+select is(array(select content::text from public.messages where conversation_id = tests.id('group') order by seq),
+    array['old', 'alice!', 'bob'], 'the texts have each piece once');
+
 -- A transaction that is older than the one that wrote last.
 create function tests.version_of(who text) returns bigint language sql as $$
     select version from public.user_profiles where id = tests.id(who)

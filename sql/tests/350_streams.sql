@@ -163,6 +163,49 @@ select is((select array_agg(concat_ws(' ', m.seq, m.content, m.version, m.delete
              from public.messages m where m.conversation_id = tests.id('direct') and m.seq in (2, 6)),
     array['2 Abéé😀c 2 f', '6 2 t'], 'with their text, and deleted without one');
 
+-- Batches of pieces, as nodes append them: each is a sender, a conversation, a number, a start and a text.
+select pg_temp.start('alice', 'direct', 'once');
+select pg_temp.start('bob', 'direct', 'here');
+select pg_temp.start('bob', 'group', 'there');
+create function pg_temp.together(variadic pieces text[]) returns text[] language sql as $$
+    select array(select concat_ws(' ', place, object ->> 'length')
+                   from app.append_pieces(array_agg(tests.id(p[1])), array_agg(tests.id(p[2])),
+                            array_agg(p[3]::bigint), array_agg(p[4]::bigint), array_agg(p[5])) a
+                  order by place)
+      from (select string_to_array(piece, '/') as p from unnest(pieces) piece) w
+$$;
+select is(pg_temp.together('alice/direct/7/4/ upon', 'bob/direct/8/4/béé😀', 'bob/group/23/5/ a'), '{1 9,2 8,3 7}',
+    'a batch appends pieces of several users');
+select is((select answer::jsonb from tests.as('alice', format('api.append_to_message(%L, 7, 4, '' upon'')',
+    tests.id('direct'))) answer),
+    (select jsonb_build_object('conversation_id', tests.id('direct'), 'seq', 7, 'length', 9)),
+    'a repeated piece has the answer of the batch');
+select is(pg_temp.together(variadic pieces), answers, pieces::text || ' in a batch')
+  from (values
+    (array['alice/direct/7/4/ upon'], '{}'::text[]), (array['alice/direct/7/10/x'], '{}'),
+    (array['alice/direct/7/8/x'], '{}'), (array['alice/direct/7/-1/x'], '{}'), (array['alice/direct/7/9/'], '{}'),
+    (array['alice/direct/7/9/' || repeat('x', 7992)], '{}'), (array['alice/direct/8/8/x'], '{}'),
+    (array['mallory/direct/7/9/x'], '{}'), (array['mallory/group/23/7/x'], '{}'), (array['alice/direct/9/0/x'], '{}'),
+    (array['alice/direct/1/3/x'], '{}'),
+    (array['alice/direct/7/9/ a', 'alice/direct/7/11/ time', 'mallory/direct/8/8/x', 'bob/group/23/7/ b'],
+        '{1 11,4 9}')) w (pieces, answers);
+select is(pg_temp.list('bob', 'direct', ', after_seq => 6'), array['direct 7 0 once upon a', 'direct 8 0 herebéé😀'],
+    'the texts have each piece once');
+select pg_temp.start('alice', 'direct');
+select is(pg_temp.together('alice/direct/9/0/x'), '{}', 'a batch leaves out the first piece of a message');
+update public.conversation_members set is_blocked = true where user_id = tests.id('alice');
+select is(pg_temp.together('alice/direct/7/11/x', 'bob/direct/8/8/!'), '{2 9}',
+    'a batch leaves out the piece of a member who may not write');
+update public.conversation_members set is_blocked = false where user_id = tests.id('alice');
+select tests.age();
+select pg_temp.together('alice/direct/7/11/ time', 'bob/direct/8/9/!');
+select is(pg_temp.poll(), array['piece direct 7 11  time', 'piece direct 8 9 !'], 'a poll has the pieces of a batch');
+select is(tests.attempt(who, $$select app.append_pieces('{}', '{}', '{}', '{}', '{}')$$),
+    case who when 'postline_sender' then '0' else '42501' end, who || ' calls append_pieces')
+  from unnest(array['alice', 'anon', 'service_role', 'postline_feed', 'postline_accounts', 'tests_login',
+                    'postline_sender']) who;
+select app.finish_streams(tests.id('alice'), array[tests.id('direct')]), app.finish_stream(tests.id('group'), 23);
+
 -- A member who leaves.
 select pg_temp.start('carol', 'group', 'n');
 delete from public.conversation_members where conversation_id = tests.id('group') and user_id = tests.id('carol');

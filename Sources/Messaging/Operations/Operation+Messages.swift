@@ -93,10 +93,7 @@ extension Operation {
         result: .object([("conversation_id", .uuid), ("seq", .integer), ("length", .integer)]),
         errors: [.notFound, .forbidden]
     ) { session, params throws(ProtocolError) in
-        try await session.change(
-            Statement(
-                "api.append_to_message", "select api.append_to_message($1::uuid, $2::bigint, $3::bigint, $4)"),
-            [params.uuid("conversation_id"), params.digits("seq"), params.digits("start"), params.string("content")])
+        try await session.append(params)
     }
 
     private static let finish = Operation(

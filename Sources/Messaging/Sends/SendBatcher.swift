@@ -166,12 +166,7 @@ extension SendBatcher {
     private func outcomes(of result: Result<Rows, PostgresError>, _ count: Int) -> [Outcome] {
         switch result {
         case .success(let rows):
-            var answers: [ByteBuffer?] = Array(repeating: nil, count: count)
-            for row in 0..<rows.count {
-                guard let place = rows.text(row, 0).flatMap({ Int($0) }), answers.indices ~= place - 1 else { continue }
-                answers[place - 1] = rows.buffer(row, 1)
-            }
-            return answers.map { .success($0) }
+            return rows.buffersByPlace(count).map { .success($0) }
         case .failure(let error): return Array(repeating: outcome(of: error), count: count)
         }
     }

@@ -22,14 +22,14 @@ struct SendBatchTests {
         return guests
     }
 
-    /// Returns the number of batches that the node has sent, in all and of more than one message.
-    private static func batches(of node: TestNode) throws -> (all: Int, ofMany: Int) {
+    /// Returns the number of batches that the node has written, in all and of more than one text or piece.
+    private static func batches(of node: TestNode, _ kind: String = "send") throws -> (all: Int, ofMany: Int) {
         func count(_ series: String) throws -> Int {
             let line = node.metrics.text.split(separator: "\n").first { $0.hasPrefix(series) }
             return try #require(line?.split(separator: " ").last.flatMap { Int($0) })
         }
-        let all = try count("postline_send_batch_size_count")
-        return (all, all - (try count("postline_send_batch_size_bucket{le=\"1\"}")))
+        let all = try count("postline_\(kind)_batch_size_count")
+        return (all, all - (try count("postline_\(kind)_batch_size_bucket{le=\"1\"}")))
     }
 
     @Test("batches concurrent sends, each once, in order and with its own answer")
@@ -58,6 +58,42 @@ struct SendBatchTests {
                 #expect(await bob.state.arrivals[room] == Array(1...Self.texts))
             }
             let batches = try Self.batches(of: node)
+            #expect(batches.ofMany > 0)
+            #expect(batches.all < Self.senders * Self.texts)
+        }
+    }
+
+    @Test("batches concurrent pieces, each once and in order")
+    func pieces() async throws {
+        try await withNode { node in
+            let guests = try await Self.guests(Self.senders, of: node)
+            let piece = "{\"\\\u{1F600}\"}"
+            // 2,400 bytes, too many for a batch.
+            let largePiece = String(repeating: "\u{1F600}", count: 600)
+            try await withThrowingDiscardingTaskGroup { group in
+                for (number, (guest, room)) in guests.enumerated() {
+                    group.addTask {
+                        let id = JSON.string(room)
+                        let sent = try await guest.call(
+                            "messages.send", ["conversation_id": id, "content": "", "is_streaming": true])
+                        let seq = sent["seq"] ?? .null
+                        var text = ""
+                        for index in 0..<Self.texts {
+                            let content = number == 0 && index == 5 ? largePiece : piece
+                            let start = JSON.integer(text.unicodeScalars.count)
+                            text += content
+                            let answer = try await guest.call(
+                                "messages.append",
+                                ["conversation_id": id, "seq": seq, "start": start, "content": .string(content)])
+                            let length = JSON.integer(text.unicodeScalars.count)
+                            #expect(answer == ["conversation_id": id, "seq": seq, "length": length])
+                        }
+                        let finished = try await guest.call("messages.finish", ["conversation_id": id, "seq": seq])
+                        #expect(finished["content"] == .string(text))
+                    }
+                }
+            }
+            let batches = try Self.batches(of: node, "piece")
             #expect(batches.ofMany > 0)
             #expect(batches.all < Self.senders * Self.texts)
         }

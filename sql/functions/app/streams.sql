@@ -145,6 +145,50 @@ $$;
 create or replace trigger ring after insert or update or delete on public.message_pieces
     for each statement execute function app.notify_change();
 
+-- Appends pieces to messages of several users in one transaction, as app.append_piece appends one. Returns the position
+-- and response of each. Pieces without a response were not appended, and must be appended singly, where they get their
+-- error: a piece that a rule refuses, a repeated one, the first of a message, the second for a message in this batch,
+-- and one of a message that another transaction has locked. So no piece waits for another's message.
+--
+-- Nodes call it and name the senders.
+create or replace function app.append_pieces(
+    senders uuid[], conversations uuid[], seqs bigint[], starts bigint[], contents text[])
+    returns table (place bigint, object json)
+language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off set jit = off rows 16 as $$
+#variable_conflict use_column
+begin
+    return query
+    with pieces as materialized (
+        select distinct on (p.conversation_id, p.seq) p.*, pg_catalog.char_length(p.content) as added
+          from unnest(senders, conversations, seqs, starts, contents) with ordinality
+                   as p (sender_id, conversation_id, seq, start, content, place)
+         where p.start > 0 and p.content <> ''
+         order by p.conversation_id, p.seq, p.place),
+    locked as materialized (
+        select p.* from pieces p
+          join app.message_streams s on s.conversation_id = p.conversation_id and s.seq = p.seq
+           for no key update of s skip locked),
+    grown as (
+        update app.message_streams s
+           set length = s.length + l.added, appended_at = pg_catalog.clock_timestamp(),
+               changed_xid = pg_catalog.pg_current_xact_id()
+          from locked l
+         where s.conversation_id = l.conversation_id and s.seq = l.seq and s.sender_id = l.sender_id
+           and s.length = l.start and s.length + l.added <= app.max_message_characters()
+           and exists (select from public.conversation_members m
+                        where m.conversation_id = l.conversation_id and m.user_id = l.sender_id and not m.is_deleted
+                          and not m.is_blocked)
+        returning l.*, s.length),
+    written as (
+        insert into public.message_pieces (conversation_id, seq, start, content)
+        select g.conversation_id, g.seq, g.start, g.content from grown g)
+    select g.place,
+           pg_catalog.json_build_object('conversation_id', g.conversation_id, 'seq', g.seq, 'length', g.length)
+      from grown g;
+end
+$$;
+
 -- Raises an error unless a message of the caller grows.
 create or replace function app.check_stream(conversation_id uuid, seq bigint) returns void
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
