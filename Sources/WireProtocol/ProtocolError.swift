@@ -8,7 +8,8 @@ package struct ProtocolError: Error, Sendable, Equatable, CustomStringConvertibl
     /// A sentence for people, with the remedy if there is one.
     package let message: String
 
-    package var description: String { message }
+    /// The text for the log: the reason, or else the message.
+    package var description: String { reason ?? message }
 
     /// The members of `error.data` beside `code` and `retryable`, such as `field`.
     package let data: [JSONObject.Member]

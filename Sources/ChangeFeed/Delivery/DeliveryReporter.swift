@@ -100,7 +100,7 @@ package final class DeliveryReporter: Sendable {
             let isFirst = state.withLock { $0.reportFailed(rows) }
             if isFirst, !Task.isCancelled {
                 logger.warning(
-                    "cannot report delivered messages", metadata: ["error": "\(error.reason ?? error.message)"])
+                    "cannot report delivered messages", metadata: ["error": "\(error)"])
             }
             return false
         }

@@ -147,7 +147,7 @@ package final class PresenceReporter: Sendable {
 
     private func log(_ message: Logger.Message, _ error: ProtocolError) {
         guard !Task.isCancelled else { return }
-        logger.warning(message, metadata: ["error": "\(error.reason ?? error.message)"])
+        logger.warning(message, metadata: ["error": "\(error)"])
     }
 
     private static let report = Statement(

@@ -46,7 +46,7 @@ struct PieceBatcher: Sendable {
                 if error.code == .unavailable || error.code == .timeout { throw error }
                 logger.error(
                     "batch of pieces rejected; appending them individually",
-                    metadata: ["error": "\(error.reason ?? error.message)"])
+                    metadata: ["error": "\(error)"])
                 return Array(repeating: nil, count: pieces.count)
             }
         }

@@ -1,5 +1,6 @@
 import BoundedWait
 import LineClient
+import Logging
 import Metering
 @testable import Postgres
 import TestSupport
@@ -224,6 +225,24 @@ struct SendBatchTests {
                 try await bob.follow { $0.has("4", in: room) }
                 #expect(await bob.state.arrivals[room] == [1, 2, 3, 4])
             }
+        }
+    }
+
+    @Test("appends pieces individually if PostgreSQL rejects a batch, and logs the reason")
+    func pieceFallback() async throws {
+        let lines = LoggedLines()
+        try await withNode(NodeSettings(logger: Logger(label: "test") { _ in lines })) { node in
+            let alice = try await node.signedIn(.alice)
+            try await node.database.psql("revoke execute on function app.append_pieces from postline_sender")
+            let id = JSON.string(Room.aliceBob)
+            let sent = try await alice.call(
+                "messages.send", ["conversation_id": id, "content": "a", "is_streaming": true])
+            let piece: JSONObject = [
+                "conversation_id": id, "seq": sent["seq"] ?? .null, "start": 1, "content": "b",
+            ]
+            #expect(try await alice.call("messages.append", piece)["length"] == 2)
+            let line = try await lines.line("batch of pieces rejected; appending them individually")
+            #expect(line.contains("permission denied for function append_pieces"))
         }
     }
 
