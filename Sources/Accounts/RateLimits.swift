@@ -185,10 +185,10 @@ package struct RateLimits: Sendable {
     }
 
     private func takeWrite(
-        cost: Int = 1, bytes: Int, of user: ID, at address: AddressKey, isGuest: Bool
+        cost: Double = 1, bytes: Int, of user: ID, at address: AddressKey, isGuest: Bool
     ) throws(ProtocolError) {
         try take(
-            address, from: addressWrites, .addressWrites, cost: Double(cost),
+            address, from: addressWrites, .addressWrites, cost: cost,
             "The users at your address send and change too much.")
         try take(user, from: texts, .textBytes, cost: Double(bytes), "You send too much text.")
         guard isGuest else { return }
@@ -208,7 +208,18 @@ package struct RateLimits: Sendable {
         of user: ID, cost: Int = 1, addressCost: Int? = nil, bytes: Int = 0, at address: AddressKey, isGuest: Bool
     ) throws(ProtocolError) {
         try take(user, from: changes, .changes, cost: Double(cost), "You change things too quickly.")
-        try takeWrite(cost: addressCost ?? cost, bytes: bytes, of: user, at: address, isGuest: isGuest)
+        try takeWrite(cost: Double(addressCost ?? cost), bytes: bytes, of: user, at: address, isGuest: isGuest)
+    }
+
+    /// Counts a piece of a streaming message as a quarter of a change, and the bytes of its text. An answer that is
+    /// generated may have 50 pieces per second.
+    ///
+    /// - Parameter isGuest: true for a guest, as in ``takeSend(of:bytes:at:isGuest:)``.
+    /// - Throws: `rate_limited`.
+    package func takePiece(of user: ID, bytes: Int, at address: AddressKey, isGuest: Bool) throws(ProtocolError) {
+        let cost = 0.25
+        try take(user, from: changes, .changes, cost: cost, "You append to messages too quickly.")
+        try takeWrite(cost: cost, bytes: bytes, of: user, at: address, isGuest: isGuest)
     }
 
     /// Counts a search.

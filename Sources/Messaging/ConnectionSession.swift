@@ -302,20 +302,11 @@ extension ConnectionSession {
     func change(
         _ function: Statement, _ parameters: [String?], members: Int = 1, addressCost: Int? = nil
     ) async throws(ProtocolError) -> Answer {
-        try takeChange(parameters, members: members, addressCost: addressCost)
-        return try await write(function, parameters)
-    }
-
-    /// Counts a change against the limits, as ``change(_:_:members:addressCost:)`` does.
-    ///
-    /// - Throws: `rate_limited`.
-    func takeChange(
-        _ parameters: [String?], members: Int = 1, addressCost: Int? = nil
-    ) throws(ProtocolError) {
         let bytes = parameters.reduce(0) { $0 + ($1?.utf8.count ?? 0) }
         try limits.takeChange(
             of: token.user, cost: max(1, (members + 9) / 10) + bytes / 8_192, addressCost: addressCost, bytes: bytes,
             at: addressKey, isGuest: isGuest)
+        return try await write(function, parameters)
     }
 
     /// Runs a change of which all members of a conversation are told, each with the whole conversation. Ten of them cost

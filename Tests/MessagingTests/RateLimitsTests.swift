@@ -44,6 +44,19 @@ struct RateLimitsTests {
         try limits.takeChange(of: .random(), cost: cost, at: address, isGuest: false)
     }
 
+    @Test("charges a piece as a quarter of a change")
+    func pieces() throws {
+        let limits = Self.frozen(burst: 10)
+        let user = ID.random()
+        for _ in 0..<36 { try limits.takePiece(of: user, bytes: 16, at: address, isGuest: false) }
+        try limits.takeChange(of: user, at: address, isGuest: false)
+        let error = #expect(throws: ProtocolError.self) {
+            try limits.takePiece(of: user, bytes: 16, at: address, isGuest: false)
+        }
+        #expect(error?.code == .rateLimited)
+        try limits.takePiece(of: .random(), bytes: 16, at: address, isGuest: false)
+    }
+
     @Test("limits the typing notices of a user, and of all users at an address")
     func typing() async throws {
         let limits = Self.frozen(burst: 100)

@@ -12,8 +12,8 @@ extension ConnectionSession {
         let parameters = [
             params.uuid("conversation_id"), params.digits("seq"), params.digits("start"), params.string("content"),
         ]
-        try takeChange(parameters)
         let content = params.string("content") ?? ""
+        try limits.takePiece(of: token.user, bytes: content.utf8.count, at: addressKey, isGuest: isGuest)
         if content.utf8.count <= PieceBatcher.maxPieceBytes {
             let piece = PieceBatcher.Piece(
                 sender: try token.user, conversation: params.id("conversation_id"), seq: params.digits("seq"),
