@@ -5829,6 +5829,14 @@ declare
         select p[1] from regexp_matches(folded,
             '[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff々-ヿ㐀-鿿가-힣\U00020000-\U0003ffff]{3,}', 'g') as p);
     mine uuid[] := array(select app.my_conversations());
+    -- The conversations if they are few.
+    few uuid[];
+    -- True while messages are looked at without the index of words; how many were, and in how many spans.
+    is_without_index boolean := false;
+    looked_at integer := 0;
+    steps integer := 0;
+    -- The number of messages of the conversations.
+    total bigint;
     -- The spans that are left, the newest last, by their number and the bits of their seconds: 64 is all time.
     spans bigint[] := '{}';
     bits integer[] := '{}';
@@ -5840,7 +5848,13 @@ declare
     newest bigint;
     oldest bigint;
     has_progress boolean := false;
+    -- How many messages of a span were looked at, may be, and match; and whether it has no more.
     looked integer;
+    bound integer;
+    found integer;
+    is_complete boolean;
+    -- True if the 12 days before are next, and not all time.
+    has_next boolean;
     complete integer := 0;
     ids uuid[] := '{}';
     times timestamptz[] := '{}';
@@ -5855,14 +5869,15 @@ begin
         end if;
         mine := array[only_in];
     end if;
-    if condition is not null and cardinality(mine) between 1 and 16 then
-        condition := condition && (
-            select string_agg(quote_literal('@' || right(i::text, 12)), ' | ') from unnest(mine) as i)::tsquery;
+    if cardinality(mine) between 1 and 16 then
+        few := mine;
+        is_without_index := true;
     end if;
     if condition is not null then
         select floor(extract(epoch from
-                   least(max(c.last_message_time), before_time - interval '1 microsecond') - origin))
-          into latest from public.conversations c where c.id = any (mine);
+                   least(max(c.last_message_time), before_time - interval '1 microsecond') - origin)),
+               sum(c.last_seq - c.first_seq + 1)
+          into latest, total from public.conversations c where c.id = any (mine);
     end if;
     if latest is not null then
         spans := array[0, latest >> 20];
@@ -5877,9 +5892,12 @@ begin
         end if;
         spans := trim_array(spans, 1);
         bits := trim_array(bits, 1);
-        narrowed := case width when 64 then condition
-                               when 20 then condition && quote_literal('@l' || span)::tsquery
-                               else condition && quote_literal('@s' || span)::tsquery end;
+        narrowed := app.span_condition(few, span, width);
+        if not is_without_index then
+            narrowed := coalesce(condition && narrowed, condition);
+        end if;
+        bound := case when is_without_index then case width when 16 then 256 else 64 end
+                      when width > 16 then most end;
         looked := 0;
         for hit in
             select m.id, m.conversation_id, m.seq, m.created_at,
@@ -5887,6 +5905,8 @@ begin
                    and m.created_at < origin + (latest + 1) * interval '1 second'
                    and m.conversation_id = any (mine) and (only_by is null or m.sender_id = only_by)
                    and m.kind <> 'system'
+                   and (not is_without_index
+                        or app.message_words(m.conversation_id, m.created_at, m.content) @@ condition)
                    and (phrases = '{}' or (
                         select bool_and(strpos(m.content, p) > 0 or strpos(app.search_text(m.content), p) > 0)
                           from unnest(phrases) as p))
@@ -5902,26 +5922,47 @@ begin
                 rooms := rooms || hit.conversation_id;
                 numbers := numbers || hit.seq;
             end if;
-            exit when width > 16 and looked > most;
-            if width = 16 and looked % 64 = 0 and clock_timestamp() > deadline then
+            exit when looked > bound;
+            if width = 16 and not is_without_index and looked % 64 = 0 and clock_timestamp() > deadline then
                 is_partial := true;
                 exit;
             end if;
         end loop;
-        if width = 16 or looked <= most then
-            complete := cardinality(ids);
+        is_complete := bound is null or looked <= bound;
+        if is_complete then
+            found := cardinality(ids) - complete;
+            complete := complete + found;
             if width < 64 then
                 latest := (span << width) - 1;
             end if;
             has_progress := true;
             exit when is_partial;
-            continue;
+        else
+            ids := ids[:complete];
+            times := times[:complete];
+            rooms := rooms[:complete];
+            numbers := numbers[:complete];
         end if;
+        if is_without_index and (is_complete or width = 16) then
+            -- The share of those that match says whether all time has too many.
+            looked_at := looked_at + looked;
+            steps := steps + 1;
+            has_next := spans = array[0::bigint];
+            if not is_complete or looked_at >= (case complete when 0 then 128 else 512 end) or steps = 8 then
+                is_without_index := false;
+                spans := array[0];
+                bits := array[64];
+                has_next := complete * total > most * looked_at;
+            end if;
+        else
+            has_next := is_complete and width = 20 and spans = array[0::bigint] and found * 30 > most;
+        end if;
+        if has_next then
+            spans := spans || (latest >> 20);
+            bits := bits || 20;
+        end if;
+        continue when is_complete or width = 16;
         -- Too many: in parts.
-        ids := ids[:complete];
-        times := times[:complete];
-        rooms := rooms[:complete];
-        numbers := numbers[:complete];
         if width = 64 then
             newest := latest >> 20;
             select floor(extract(epoch from min(f.created_at) - origin))::bigint >> 20 into oldest
@@ -7739,14 +7780,17 @@ declare
     -- Computed from a difference, since the epoch of a time is not immutable.
     seconds bigint := floor(extract(epoch from least(created_at, timestamptz '9999-01-01 00:00:00+00')
                                                - timestamptz '2000-01-01 00:00:00+00'));
+    conversation text := right(conversation_id::text, 12);
 begin
     if octet_length(content) = char_length(content) and octet_length(content) <= 500 then
         return array_to_tsvector(string_to_array(ltrim(concat(
             regexp_replace(lower(content collate "C") || '@', '[^a-z0-9]+', ' ', 'g'),
-            '@', right(conversation_id::text, 12), ' @l', seconds >> 20, ' @s', seconds >> 16)), ' '));
+            '@', conversation, ' @l', seconds >> 20, ' @s', seconds >> 16, ' @', conversation, 'l', seconds >> 20)),
+            ' '));
     end if;
     return array_to_tsvector(app.search_words(app.search_text(content)) || array[
-        '@' || right(conversation_id::text, 12), '@l' || (seconds >> 20), '@s' || (seconds >> 16)]);
+        '@' || conversation, '@l' || (seconds >> 20), '@s' || (seconds >> 16),
+        '@' || conversation || 'l' || (seconds >> 20)]);
 end
 $$;
 
@@ -11242,6 +11286,26 @@ begin
     return pg_catalog.format('%s:%s:%s', coalesce(open[1], next), next, pg_catalog.array_to_string(open, ','));
 end
 $$;
+
+CREATE FUNCTION app.span_condition(conversations uuid[], span bigint, width integer) RETURNS tsquery
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT (NULLIF(concat_ws(' & '::text, ( SELECT (('('::text || string_agg(quote_literal(concat('@', "right"((i.i)::text, 12),
+                 CASE span_condition.width
+                     WHEN 20 THEN ('l'::text || span_condition.span)
+                     WHEN 16 THEN ('l'::text || (span_condition.span >> 4))
+                     ELSE NULL::text
+                 END)), ' | '::text)) || ')'::text)
+            FROM unnest(span_condition.conversations) i(i)),
+         CASE
+             WHEN ((conversations IS NULL) AND (width = 20)) THEN quote_literal(('@l'::text || span))
+             ELSE NULL::text
+         END,
+         CASE
+             WHEN (width = 16) THEN quote_literal(('@s'::text || span))
+             ELSE NULL::text
+         END), ''::text))::tsquery AS "nullif";
+END;
 
 CREATE FUNCTION app.spelled_out(value text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -17214,6 +17278,8 @@ REVOKE ALL ON FUNCTION app.similarity(a text, b text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.similarity(a text, b text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.snapshot_of(open bigint[], next bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.span_condition(conversations uuid[], span bigint, width integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.spelled_out(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.spelled_out(value text) TO authenticated;

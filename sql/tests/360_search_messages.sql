@@ -94,7 +94,8 @@ select is(array(
 
 select is(app.message_words(tests.id('direct'), '2026-06-01', content),
           array_to_tsvector(array_remove(app.search_words(app.search_text(content)), '')
-                            || '{@l794,@s12719}'::text[] || ('@' || right(tests.id('direct')::text, 12))),
+                            || '{@l794,@s12719}'::text[] || ('@' || right(tests.id('direct')::text, 12))
+                            || ('@' || right(tests.id('direct')::text, 12) || 'l794')),
           format('the words of %L', left(content, 20)))
   from unnest(array['', ' ', '.', 'one', ' two  words.', '@s1 @l1', repeat('word ', 99), repeat('word ', 101),
                     repeat('long', 500) || ' é', repeat('京', 8000), repeat('x', 8000)]) content;
@@ -134,7 +135,10 @@ select set_config('session_replication_role', 'replica', true);
 update public.messages m set created_at = m.created_at - interval '100 days'
  where m.conversation_id in (tests.id('direct'), tests.id('group'));
 insert into public.messages (conversation_id, seq, sender_id, content, created_at)
-select tests.id('direct'), 1000 + n, tests.id('alice'), 'ibis ' || n, now() - interval '99 days' + n * interval '1 hour'
+select tests.id('direct'), 1000 + n, tests.id('alice'),
+       concat('ibis ', n, case when n % 3 = 0 then ' often' end, case when n % 40 = 0 then ' seldom' end,
+              case when n % 700 = 0 then ' rarely' end, case when n < 300 then ' formerly' end),
+       now() - interval '99 days' + n * interval '1 hour'
   from generate_series(1, 2300) n;
 insert into public.messages (conversation_id, seq, sender_id, content, created_at)
 select tests.id('direct'), 4000 + n, tests.id('alice'), 'ibis ' || 2300 + n, now() - interval '1 hour'
@@ -165,6 +169,30 @@ end $$;
 select tests.authenticate_as('bob');
 set local role none;
 select is(pg_temp.steps('1 minute'), array[0, 3500, 3500]::bigint[], 'pages through spans of time find every message');
+create function pg_temp.found(query text, room uuid) returns bigint[] language plpgsql as $$
+declare
+    found record;
+    time timestamptz;
+    id uuid;
+    all_seqs bigint[] := '{}';
+begin
+    loop
+        found := app.find_messages(query, room, null, time, id, 20, '1 minute');
+        all_seqs := all_seqs || found.seqs;
+        exit when found.next is null;
+        time := timestamptz 'epoch' + split_part(found.next, '.', 1)::bigint * interval '1 microsecond';
+        id := split_part(found.next, '.', 2)::uuid;
+    end loop;
+    return all_seqs;
+end $$;
+select is(pg_temp.found(word, room), array(
+        select m.seq from public.messages m
+         where m.conversation_id = tests.id('direct') and (' ' || m.content) like '% ' || word || '%'
+         order by m.created_at desc, m.id desc),
+    format('finds each message with a word in its order: %s, in %s conversations', word,
+           case when room is null then 'all' else 'few' end))
+  from unnest(array['ibis', 'often', 'seldom', 'rarely', 'formerly', 'never']) word,
+       unnest(array[tests.id('direct'), null]) room;
 select is((pg_temp.steps('0 seconds'))[1] > 0, true, 'a search without time is partial');
 select is((pg_temp.steps('0 seconds'))[2:3], array[2364, 2364]::bigint[],
     'partial pages skip nothing but the rest of one span of 18 hours');

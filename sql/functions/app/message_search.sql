@@ -42,19 +42,37 @@ begin
 end
 $$;
 
+-- Returns the condition for the messages of a span of time, of these conversations unless null. `width` is the number
+-- of bits of its seconds: 20 are 12 days, 16 are 18 hours, and 64 are all time. `span` is its number.
+create or replace function app.span_condition(conversations uuid[], span bigint, width integer) returns tsquery
+language sql immutable parallel safe
+begin atomic
+    select nullif(pg_catalog.concat_ws(
+        ' & ',
+        (select '(' || pg_catalog.string_agg(pg_catalog.quote_literal(pg_catalog.concat(
+                    '@', pg_catalog.right(i::text, 12),
+                    case width when 20 then 'l' || span when 16 then 'l' || (span >> 4) end)), ' | ') || ')'
+           from unnest(conversations) as i),
+        case when conversations is null and width = 20 then pg_catalog.quote_literal('@l' || span) end,
+        case when width = 16 then pg_catalog.quote_literal('@s' || span) end), '')::tsquery;
+end;
+
 -- Returns where the caller's messages are that match a query, the newest first, and the position after each. `next` is
 -- the position of the next page, or null. Only of one conversation, of one sender, or after a position, if given.
 --
 -- Runs as the owner: operators of text search are not leakproof, so under row-level security every message of the
 -- caller would be read. It checks the membership itself, and returns no texts.
 --
--- Up to 16 conversations are in the condition, so that the index finds their messages only. An `or` of more would take
--- longer than to look at the messages of others.
---
 -- Spans of time are searched, the newest first: the last 12 days, then all time before. One with more matches than ten
--- times the results is searched in parts: all time by 12 days, and those by 18 hours. So the results up to a time are
--- complete when the search ends early, after `duration`: `is_partial` is true, and the next page continues from there.
--- Only matches within 18 hours may be left out.
+-- times the results is searched in parts: all time by 12 days, and those by 18 hours. All time is left for later where
+-- a span shows that it would have too many. So the results up to a time are complete when the search ends early, after
+-- `duration`: `is_partial` is true, and the next page continues from there. Only matches within 18 hours may be left
+-- out.
+--
+-- Up to 16 conversations are in the condition, so that the index finds their messages only. An `or` of more would take
+-- longer than to look at the messages of others. Of so few the newest messages are looked at without the index of
+-- words first: for the beginning of a frequent word the index reads all messages with it, in each span again. This
+-- ends after 512 messages, or 128 if none matches.
 create or replace function app.find_messages(
     query text, only_in uuid, only_by uuid, before_time timestamptz, before_id uuid, max_results integer,
     duration interval, out conversations uuid[], out seqs bigint[], out positions text[], out next text,
@@ -73,6 +91,14 @@ declare
         select p[1] from regexp_matches(folded,
             '[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff々-ヿ㐀-鿿가-힣\U00020000-\U0003ffff]{3,}', 'g') as p);
     mine uuid[] := array(select app.my_conversations());
+    -- The conversations if they are few.
+    few uuid[];
+    -- True while messages are looked at without the index of words; how many were, and in how many spans.
+    is_without_index boolean := false;
+    looked_at integer := 0;
+    steps integer := 0;
+    -- The number of messages of the conversations.
+    total bigint;
     -- The spans that are left, the newest last, by their number and the bits of their seconds: 64 is all time.
     spans bigint[] := '{}';
     bits integer[] := '{}';
@@ -84,7 +110,13 @@ declare
     newest bigint;
     oldest bigint;
     has_progress boolean := false;
+    -- How many messages of a span were looked at, may be, and match; and whether it has no more.
     looked integer;
+    bound integer;
+    found integer;
+    is_complete boolean;
+    -- True if the 12 days before are next, and not all time.
+    has_next boolean;
     complete integer := 0;
     ids uuid[] := '{}';
     times timestamptz[] := '{}';
@@ -99,14 +131,15 @@ begin
         end if;
         mine := array[only_in];
     end if;
-    if condition is not null and cardinality(mine) between 1 and 16 then
-        condition := condition && (
-            select string_agg(quote_literal('@' || right(i::text, 12)), ' | ') from unnest(mine) as i)::tsquery;
+    if cardinality(mine) between 1 and 16 then
+        few := mine;
+        is_without_index := true;
     end if;
     if condition is not null then
         select floor(extract(epoch from
-                   least(max(c.last_message_time), before_time - interval '1 microsecond') - origin))
-          into latest from public.conversations c where c.id = any (mine);
+                   least(max(c.last_message_time), before_time - interval '1 microsecond') - origin)),
+               sum(c.last_seq - c.first_seq + 1)
+          into latest, total from public.conversations c where c.id = any (mine);
     end if;
     if latest is not null then
         spans := array[0, latest >> 20];
@@ -121,9 +154,12 @@ begin
         end if;
         spans := trim_array(spans, 1);
         bits := trim_array(bits, 1);
-        narrowed := case width when 64 then condition
-                               when 20 then condition && quote_literal('@l' || span)::tsquery
-                               else condition && quote_literal('@s' || span)::tsquery end;
+        narrowed := app.span_condition(few, span, width);
+        if not is_without_index then
+            narrowed := coalesce(condition && narrowed, condition);
+        end if;
+        bound := case when is_without_index then case width when 16 then 256 else 64 end
+                      when width > 16 then most end;
         looked := 0;
         for hit in
             select m.id, m.conversation_id, m.seq, m.created_at,
@@ -131,6 +167,8 @@ begin
                    and m.created_at < origin + (latest + 1) * interval '1 second'
                    and m.conversation_id = any (mine) and (only_by is null or m.sender_id = only_by)
                    and m.kind <> 'system'
+                   and (not is_without_index
+                        or app.message_words(m.conversation_id, m.created_at, m.content) @@ condition)
                    and (phrases = '{}' or (
                         select bool_and(strpos(m.content, p) > 0 or strpos(app.search_text(m.content), p) > 0)
                           from unnest(phrases) as p))
@@ -146,26 +184,47 @@ begin
                 rooms := rooms || hit.conversation_id;
                 numbers := numbers || hit.seq;
             end if;
-            exit when width > 16 and looked > most;
-            if width = 16 and looked % 64 = 0 and clock_timestamp() > deadline then
+            exit when looked > bound;
+            if width = 16 and not is_without_index and looked % 64 = 0 and clock_timestamp() > deadline then
                 is_partial := true;
                 exit;
             end if;
         end loop;
-        if width = 16 or looked <= most then
-            complete := cardinality(ids);
+        is_complete := bound is null or looked <= bound;
+        if is_complete then
+            found := cardinality(ids) - complete;
+            complete := complete + found;
             if width < 64 then
                 latest := (span << width) - 1;
             end if;
             has_progress := true;
             exit when is_partial;
-            continue;
+        else
+            ids := ids[:complete];
+            times := times[:complete];
+            rooms := rooms[:complete];
+            numbers := numbers[:complete];
         end if;
+        if is_without_index and (is_complete or width = 16) then
+            -- The share of those that match says whether all time has too many.
+            looked_at := looked_at + looked;
+            steps := steps + 1;
+            has_next := spans = array[0::bigint];
+            if not is_complete or looked_at >= (case complete when 0 then 128 else 512 end) or steps = 8 then
+                is_without_index := false;
+                spans := array[0];
+                bits := array[64];
+                has_next := complete * total > most * looked_at;
+            end if;
+        else
+            has_next := is_complete and width = 20 and spans = array[0::bigint] and found * 30 > most;
+        end if;
+        if has_next then
+            spans := spans || (latest >> 20);
+            bits := bits || 20;
+        end if;
+        continue when is_complete or width = 16;
         -- Too many: in parts.
-        ids := ids[:complete];
-        times := times[:complete];
-        rooms := rooms[:complete];
-        numbers := numbers[:complete];
         if width = 64 then
             newest := latest >> 20;
             select floor(extract(epoch from min(f.created_at) - origin))::bigint >> 20 into oldest
