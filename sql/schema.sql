@@ -5896,7 +5896,7 @@ begin
         if not is_without_index then
             narrowed := coalesce(condition && narrowed, condition);
         end if;
-        bound := case when is_without_index then case width when 16 then 256 else 64 end
+        bound := case when is_without_index then case width when 16 then 1024 else 64 end
                       when width > 16 then most end;
         looked := 0;
         for hit in
@@ -5929,8 +5929,8 @@ begin
             end if;
         end loop;
         is_complete := bound is null or looked <= bound;
+        found := cardinality(ids) - complete;
         if is_complete then
-            found := cardinality(ids) - complete;
             complete := complete + found;
             if width < 64 then
                 latest := (span << width) - 1;
@@ -5952,7 +5952,7 @@ begin
                 is_without_index := false;
                 spans := array[0];
                 bits := array[64];
-                has_next := complete * total > most * looked_at;
+                has_next := (complete + case when is_complete then 0 else found end) * total > most * looked_at;
             end if;
         else
             has_next := is_complete and width = 20 and spans = array[0::bigint] and found * 30 > most;

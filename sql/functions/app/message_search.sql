@@ -72,7 +72,7 @@ end;
 -- Up to 16 conversations are in the condition, so that the index finds their messages only. An `or` of more would take
 -- longer than to look at the messages of others. Of so few the newest messages are looked at without the index of
 -- words first: for the beginning of a frequent word the index reads all messages with it, in each span again. This
--- ends after 512 messages, or 128 if none matches.
+-- ends after 512 messages, or 128 if none matches, at the end of a span.
 create or replace function app.find_messages(
     query text, only_in uuid, only_by uuid, before_time timestamptz, before_id uuid, max_results integer,
     duration interval, out conversations uuid[], out seqs bigint[], out positions text[], out next text,
@@ -158,7 +158,7 @@ begin
         if not is_without_index then
             narrowed := coalesce(condition && narrowed, condition);
         end if;
-        bound := case when is_without_index then case width when 16 then 256 else 64 end
+        bound := case when is_without_index then case width when 16 then 1024 else 64 end
                       when width > 16 then most end;
         looked := 0;
         for hit in
@@ -191,8 +191,8 @@ begin
             end if;
         end loop;
         is_complete := bound is null or looked <= bound;
+        found := cardinality(ids) - complete;
         if is_complete then
-            found := cardinality(ids) - complete;
             complete := complete + found;
             if width < 64 then
                 latest := (span << width) - 1;
@@ -214,7 +214,7 @@ begin
                 is_without_index := false;
                 spans := array[0];
                 bits := array[64];
-                has_next := complete * total > most * looked_at;
+                has_next := (complete + case when is_complete then 0 else found end) * total > most * looked_at;
             end if;
         else
             has_next := is_complete and width = 20 and spans = array[0::bigint] and found * 30 > most;
