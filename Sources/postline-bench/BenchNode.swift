@@ -35,6 +35,8 @@ enum BenchNode {
             "POSTLINE_JWT_SECRET": secret, "POSTLINE_RATE_LIMITS": "off",
             // A run may take hours without a new sign-in.
             "POSTLINE_ACCESS_TOKEN_SECONDS": "86400",
+            // The clients that send requests expect responses only, also after a round of the program beside.
+            "POSTLINE_PING_SECONDS": "3600",
             "POSTLINE_LOG_LEVEL": "warning",
         ])
         for (name, value) in settings { environment = environment.updating([.init(stringLiteral: name): value]) }
