@@ -3600,7 +3600,8 @@ begin
            -- The shorter one, for what was written with it.
            message_ttl_seconds = least(c.message_ttl_seconds, f.message_ttl_seconds),
            last_message_content = pg_catalog.left(newest.content, app.preview_characters()),
-           last_message_time = newest.created_at, last_message_xid = xid,
+           -- No message of the conversation is later.
+           last_message_time = greatest(c.last_message_time, newest.created_at), last_message_xid = xid,
            last_message_sender_id = case when newest.sender_id = guest then account else newest.sender_id end
       from public.conversations f
      where f.id = from_id and c.id = into_id;
@@ -5821,6 +5822,7 @@ CREATE FUNCTION app.find_messages(query text, only_in uuid, only_by uuid, before
 declare
     most integer := greatest(200, 10 * max_results);
     origin constant timestamptz := '2000-01-01 00:00:00+00';
+    no_id constant uuid := '00000000-0000-0000-0000-000000000000';
     deadline timestamptz := clock_timestamp() + duration;
     folded text := app.search_text(query);
     condition tsquery := app.search_condition(folded);
@@ -5874,8 +5876,11 @@ begin
         is_without_index := true;
     end if;
     if condition is not null then
+        -- The position after a span of time, which has no id, is before all messages of its instant.
         select floor(extract(epoch from
-                   least(max(c.last_message_time), before_time - interval '1 microsecond') - origin)),
+                   least(max(c.last_message_time),
+                         case when before_id = no_id then before_time - interval '1 microsecond'
+                              else before_time end) - origin)),
                sum(c.last_seq - c.first_seq + 1)
           into latest, total from public.conversations c where c.id = any (mine);
     end if;
@@ -5988,8 +5993,7 @@ begin
     elsif is_partial and spans = '{}' then
         is_partial := false;
     elsif is_partial then
-        next := app.page_position(
-            origin + (latest + 1) * interval '1 second', '00000000-0000-0000-0000-000000000000');
+        next := app.page_position(origin + (latest + 1) * interval '1 second', no_id);
     end if;
 end
 $$;
@@ -8391,13 +8395,16 @@ begin
        set last_seq = c.last_seq + 1,
            last_message_content = pg_catalog.left(new.content, app.preview_characters()),
            -- After the wait for the lock, and later than the previous message even if the clock was set back, so that
-           -- times increase with the numbers.
-           last_message_time = coalesce(new.created_at, greatest(
-               pg_catalog.clock_timestamp(), c.last_message_time + interval '1 microsecond')),
+           -- times increase with the numbers. A time that is given may be earlier, but no message is later.
+           last_message_time = case
+               when new.created_at is null
+               then greatest(pg_catalog.clock_timestamp(), c.last_message_time + interval '1 microsecond')
+               else greatest(new.created_at, c.last_message_time) end,
            last_message_sender_id = new.sender_id,
            last_message_xid = xid
      where c.id = new.conversation_id
-    returning c.last_seq, c.last_message_time, c.first_seq into new.seq, new.created_at, first;
+    returning c.last_seq, coalesce(new.created_at, c.last_message_time), c.first_seq
+         into new.seq, new.created_at, first;
     if first > 1 and new.client_id is not null
        and app.is_expired_send(new.conversation_id, new.sender_id, new.client_id) then
         perform app.refuse_repeated();

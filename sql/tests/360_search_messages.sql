@@ -130,6 +130,30 @@ select is(pg_temp.pages('bob', 'giraffe', ', null, null, 7, %s'),
 select is(pg_temp.search('bob', 'giraffe', ', null, null, 45')::json ->> 'next', null, 'the last page has no next');
 select is(cardinality(pg_temp.pages('alice', 'giraffe', ', null, null, 50, %s')), 45, 'finds all of them');
 
+-- Times that are given: of one instant, and before an earlier message.
+insert into public.messages (conversation_id, sender_id, content, created_at)
+select tests.id('direct'), tests.id('alice'), 'okapi ' || n, timestamptz '2026-01-01 12:00:00'
+  from generate_series(1, 30) n;
+select is(cardinality(pg_temp.pages('bob', 'okapi', format(', %L, null, %s, %%s', room, size))), 30,
+    format('finds messages of one second in pages of %s, in %s', size, coalesce(room::text, 'all')))
+  from unnest(array[tests.id('direct'), null]) room, unnest(array[1, 7, 29]) size;
+insert into public.messages (conversation_id, sender_id, content, created_at)
+select tests.id('direct'), tests.id('alice'), 'quokka ' || n, now() + (3 - n) * interval '1 day'
+  from generate_series(1, 2) n;
+select is(pg_temp.pages('bob', 'quokka', format(', %L, null, 20, %%s', tests.id('direct'))), '{quokka 1,quokka 2}',
+    'finds a message that is later than the last one');
+select tests.make_user('visitor', true), tests.make_user('dora');
+with c as (insert into public.conversations (participant1_id, participant2_id)
+           values (tests.id('visitor'), tests.id('carol')), (tests.id('dora'), tests.id('carol'))
+           returning id, participant1_id, participant2_id)
+insert into tests.ids select case when tests.id('visitor') in (participant1_id, participant2_id) then 'visitor carol'
+                                  else 'dora carol' end, id from c;
+select tests.say('visitor carol', 'visitor', 'numbat before'), tests.say('dora carol', 'dora', 'numbat after');
+update public.messages m set created_at = created_at - interval '1 day' where m.content = 'numbat before';
+select app.merge_users(tests.id('visitor'), tests.id('dora'));
+select is(pg_temp.pages('carol', 'numbat', format(', %L, null, 20, %%s', tests.id('dora carol'))),
+    '{numbat after,numbat before}', 'finds the messages of a merged guest and those after them');
+
 -- More matches than a span of time may have: of one hour each, over 100 days, and of one instant.
 select set_config('session_replication_role', 'replica', true);
 update public.messages m set created_at = m.created_at - interval '100 days'

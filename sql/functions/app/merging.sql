@@ -296,7 +296,8 @@ begin
            -- The shorter one, for what was written with it.
            message_ttl_seconds = least(c.message_ttl_seconds, f.message_ttl_seconds),
            last_message_content = pg_catalog.left(newest.content, app.preview_characters()),
-           last_message_time = newest.created_at, last_message_xid = xid,
+           -- No message of the conversation is later.
+           last_message_time = greatest(c.last_message_time, newest.created_at), last_message_xid = xid,
            last_message_sender_id = case when newest.sender_id = guest then account else newest.sender_id end
       from public.conversations f
      where f.id = from_id and c.id = into_id;

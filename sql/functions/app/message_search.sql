@@ -83,6 +83,7 @@ set enable_seqscan = off set jit = off as $$
 declare
     most integer := greatest(200, 10 * max_results);
     origin constant timestamptz := '2000-01-01 00:00:00+00';
+    no_id constant uuid := '00000000-0000-0000-0000-000000000000';
     deadline timestamptz := clock_timestamp() + duration;
     folded text := app.search_text(query);
     condition tsquery := app.search_condition(folded);
@@ -136,8 +137,11 @@ begin
         is_without_index := true;
     end if;
     if condition is not null then
+        -- The position after a span of time, which has no id, is before all messages of its instant.
         select floor(extract(epoch from
-                   least(max(c.last_message_time), before_time - interval '1 microsecond') - origin)),
+                   least(max(c.last_message_time),
+                         case when before_id = no_id then before_time - interval '1 microsecond'
+                              else before_time end) - origin)),
                sum(c.last_seq - c.first_seq + 1)
           into latest, total from public.conversations c where c.id = any (mine);
     end if;
@@ -250,8 +254,7 @@ begin
     elsif is_partial and spans = '{}' then
         is_partial := false;
     elsif is_partial then
-        next := app.page_position(
-            origin + (latest + 1) * interval '1 second', '00000000-0000-0000-0000-000000000000');
+        next := app.page_position(origin + (latest + 1) * interval '1 second', no_id);
     end if;
 end
 $$;

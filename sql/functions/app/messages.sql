@@ -121,13 +121,16 @@ begin
        set last_seq = c.last_seq + 1,
            last_message_content = pg_catalog.left(new.content, app.preview_characters()),
            -- After the wait for the lock, and later than the previous message even if the clock was set back, so that
-           -- times increase with the numbers.
-           last_message_time = coalesce(new.created_at, greatest(
-               pg_catalog.clock_timestamp(), c.last_message_time + interval '1 microsecond')),
+           -- times increase with the numbers. A time that is given may be earlier, but no message is later.
+           last_message_time = case
+               when new.created_at is null
+               then greatest(pg_catalog.clock_timestamp(), c.last_message_time + interval '1 microsecond')
+               else greatest(new.created_at, c.last_message_time) end,
            last_message_sender_id = new.sender_id,
            last_message_xid = xid
      where c.id = new.conversation_id
-    returning c.last_seq, c.last_message_time, c.first_seq into new.seq, new.created_at, first;
+    returning c.last_seq, coalesce(new.created_at, c.last_message_time), c.first_seq
+         into new.seq, new.created_at, first;
     if first > 1 and new.client_id is not null
        and app.is_expired_send(new.conversation_id, new.sender_id, new.client_id) then
         perform app.refuse_repeated();
