@@ -5970,7 +5970,13 @@ begin
         -- Too many: in parts.
         if width = 64 then
             newest := latest >> 20;
-            select floor(extract(epoch from min(f.created_at) - origin))::bigint >> 20 into oldest
+            -- Times increase with the numbers, but for the messages of merged guests, which were appended.
+            select floor(extract(epoch from least(min(f.created_at), (
+                       select min(p.created_at) from public.conversations c
+                         join app.merged_guests g on g.account_id in (c.participant1_id, c.participant2_id)
+                         join public.user_profiles p on p.id = g.guest_id
+                        where c.id = any (mine))) - origin))::bigint >> 20
+              into oldest
               from unnest(mine) as i
              cross join lateral (select m.created_at from public.messages m
                                   where m.conversation_id = i order by m.seq limit 1) f;

@@ -148,9 +148,18 @@ with c as (insert into public.conversations (participant1_id, participant2_id)
            returning id, participant1_id, participant2_id)
 insert into tests.ids select case when tests.id('visitor') in (participant1_id, participant2_id) then 'visitor carol'
                                   else 'dora carol' end, id from c;
+select set_config('session_replication_role', 'replica', true);
+update public.user_profiles p set created_at = now() - interval '401 days' where p.id = tests.id('visitor');
+select set_config('session_replication_role', 'origin', true);
+insert into public.messages (conversation_id, sender_id, content, created_at)
+select tests.id(room), tests.id(who), 'bilby ' || n, now() - interval '1 day' * days + n * interval '1 second'
+  from (values ('visitor carol', 'visitor', 400, 300), ('dora carol', 'dora', 8, 100)) w (room, who, days, most)
+ cross join lateral generate_series(1, most) n;
 select tests.say('visitor carol', 'visitor', 'numbat before'), tests.say('dora carol', 'dora', 'numbat after');
 update public.messages m set created_at = created_at - interval '1 day' where m.content = 'numbat before';
 select app.merge_users(tests.id('visitor'), tests.id('dora'));
+select is(cardinality(pg_temp.pages('carol', 'bilby', format(', %L, null, 20, %%s', tests.id('dora carol')))), 400,
+    'finds all messages of a merged guest');
 select is(pg_temp.pages('carol', 'numbat', format(', %L, null, 20, %%s', tests.id('dora carol'))),
     '{numbat after,numbat before}', 'finds the messages of a merged guest and those after them');
 
