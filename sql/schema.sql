@@ -8347,6 +8347,7 @@ declare
     seat public.conversation_members;
     original text;
     first bigint;
+    latest timestamptz;
     action text;
     held text;
 begin
@@ -8409,8 +8410,8 @@ begin
            last_message_sender_id = new.sender_id,
            last_message_xid = xid
      where c.id = new.conversation_id
-    returning c.last_seq, coalesce(new.created_at, c.last_message_time), c.first_seq
-         into new.seq, new.created_at, first;
+    returning c.last_seq, c.last_message_time, c.first_seq into new.seq, latest, first;
+    new.created_at := coalesce(new.created_at, latest);
     if first > 1 and new.client_id is not null
        and app.is_expired_send(new.conversation_id, new.sender_id, new.client_id) then
         perform app.refuse_repeated();

@@ -564,7 +564,8 @@ select is(pg_temp.told_after(change), 0, 'and not if ' || reason)
         tests.id('group'), tests.id('alice'))),
     ('the user is online', format($$insert into app.nodes (id, lease_until) values (%1$L, 'infinity');
         insert into app.node_users (node_id, user_id) values (%1$L, %2$L)$$, gen_random_uuid(), tests.id('alice'))),
-    ('a day has passed', $$update app.reaction_pushes set noted_at = noted_at - interval '2 days'$$)) c (reason, change);
+    ('a day has passed', $$update app.reaction_pushes set noted_at = noted_at - interval '2 days'$$))
+    c (reason, change);
 select is(tests.attempt('alice', 'select from app.reaction_pushes'), '42501', 'a user cannot read pushes');
 
 select * from finish();
