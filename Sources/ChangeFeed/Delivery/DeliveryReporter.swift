@@ -99,8 +99,7 @@ package final class DeliveryReporter: Sendable {
             // Logged once per outage.
             let isFirst = state.withLock { $0.reportFailed(rows) }
             if isFirst, !Task.isCancelled {
-                logger.warning(
-                    "cannot report delivered messages", metadata: ["error": "\(error)"])
+                logger.warning("cannot report delivered messages", metadata: ["error": "\(error)"])
             }
             return false
         }

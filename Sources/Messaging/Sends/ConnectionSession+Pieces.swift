@@ -9,18 +9,15 @@ extension ConnectionSession {
 
     /// Performs `messages.append`.
     func append(_ params: Params) async throws(ProtocolError) -> Answer {
-        let parameters = [
-            params.uuid("conversation_id"), params.digits("seq"), params.digits("start"), params.string("content"),
-        ]
-        let content = params.string("content") ?? ""
-        try limits.takePiece(of: token.user, bytes: content.utf8.count, at: addressKey, isGuest: isGuest)
-        if content.utf8.count <= PieceBatcher.maxPieceBytes {
-            let piece = PieceBatcher.Piece(
-                sender: try token.user, conversation: params.id("conversation_id"), seq: params.digits("seq"),
-                start: params.digits("start"), content: content)
+        let piece = PieceBatcher.Piece(
+            sender: try token.user, conversation: params.id("conversation_id"), seq: params.digits("seq"),
+            start: params.digits("start"), content: params.string("content") ?? "")
+        let bytes = piece.content.utf8.count
+        try limits.takePiece(of: piece.sender, bytes: bytes, at: addressKey, isGuest: isGuest)
+        if bytes <= PieceBatcher.maxPieceBytes {
             defer { recordWriteTime() }
             if let appended = try await service.pieceBatcher.append(piece) { return Answer(.result(appended)) }
         }
-        return try await write(Self.appendToMessage, parameters)
+        return try await write(Self.appendToMessage, piece.parameters)
     }
 }

@@ -20,6 +20,9 @@ struct PieceBatcher: Sendable {
         let seq: String?
         let start: String?
         let content: String
+
+        /// The parameters of `api.append_to_message`.
+        var parameters: [String?] { [conversation?.description, seq, start, content] }
     }
 
     /// The most bytes of a piece in a batch, so that large ones do not make small ones wait.
@@ -45,8 +48,7 @@ struct PieceBatcher: Sendable {
             } catch {
                 if error.code == .unavailable || error.code == .timeout { throw error }
                 logger.error(
-                    "batch of pieces rejected; appending them individually",
-                    metadata: ["error": "\(error)"])
+                    "batch of pieces rejected; appending them individually", metadata: ["error": "\(error)"])
                 return Array(repeating: nil, count: pieces.count)
             }
         }
