@@ -179,46 +179,34 @@ select tests.id('direct'), 4000 + n, tests.id('alice'), 'ibis ' || 2300 + n, now
 update public.conversations c set last_seq = 5200, last_message_time = now() - interval '1 hour'
  where c.id = tests.id('direct');
 select set_config('session_replication_role', 'origin', true);
--- A search that ends early goes on where it ended, and finds each message once.
-create function pg_temp.steps(duration interval) returns bigint[] language plpgsql as $$
+-- Reads all pages, and returns their messages and how many pages are partial.
+create function pg_temp.read_pages(
+    query text, room uuid, max_results integer, duration interval, out seqs bigint[], out partial bigint)
+language plpgsql as $$
 declare
     found record;
     time timestamptz;
     id uuid;
-    all_seqs bigint[] := '{}';
-    partial bigint := 0;
 begin
+    seqs := '{}';
+    partial := 0;
     for i in 1..400 loop
-        found := app.find_messages('ibis', tests.id('direct'), null, time, id, 50, duration);
-        all_seqs := all_seqs || found.seqs;
+        found := app.find_messages(query, room, null, time, id, max_results, duration);
+        seqs := seqs || found.seqs;
         partial := partial + found.is_partial::integer;
         exit when found.next is null;
-        time := timestamptz 'epoch' + split_part(found.next, '.', 1)::bigint * interval '1 microsecond';
-        id := split_part(found.next, '.', 2)::uuid;
+        select p.created_at, p.id into time, id from app.parsed_position('before', found.next) p;
     end loop;
-    return array[partial, cardinality(all_seqs),
-                 (select count(distinct s) from unnest(all_seqs) s)];
 end $$;
+-- A search that ends early goes on where it ended, and finds each message once.
+create function pg_temp.steps(duration interval) returns bigint[] language sql as $$
+    select array[partial, cardinality(seqs), (select count(distinct s) from unnest(seqs) s)]
+      from pg_temp.read_pages('ibis', tests.id('direct'), 50, duration)
+$$;
 select tests.authenticate_as('bob');
 set local role none;
 select is(pg_temp.steps('1 minute'), array[0, 3500, 3500]::bigint[], 'pages through spans of time find every message');
-create function pg_temp.found(query text, room uuid) returns bigint[] language plpgsql as $$
-declare
-    found record;
-    time timestamptz;
-    id uuid;
-    all_seqs bigint[] := '{}';
-begin
-    loop
-        found := app.find_messages(query, room, null, time, id, 20, '1 minute');
-        all_seqs := all_seqs || found.seqs;
-        exit when found.next is null;
-        time := timestamptz 'epoch' + split_part(found.next, '.', 1)::bigint * interval '1 microsecond';
-        id := split_part(found.next, '.', 2)::uuid;
-    end loop;
-    return all_seqs;
-end $$;
-select is(pg_temp.found(word, room), array(
+select is((pg_temp.read_pages(word, room, 20, '1 minute')).seqs, array(
         select m.seq from public.messages m
          where m.conversation_id = tests.id('direct') and (' ' || m.content) like '% ' || word || '%'
          order by m.created_at desc, m.id desc),

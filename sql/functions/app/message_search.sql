@@ -111,14 +111,16 @@ declare
     newest bigint;
     oldest bigint;
     has_progress boolean := false;
-    -- How many messages of a span were looked at, may be, and match; and whether it has no more.
+    -- The number of messages of a span that were looked at, and the most that may be.
     looked integer;
     bound integer;
-    found integer;
+    -- True if the whole span was looked at.
     is_complete boolean;
+    -- The number of matches so far, and of those before the span.
+    matches integer;
+    complete integer := 0;
     -- True if the 12 days before are next, and not all time.
     has_next boolean;
-    complete integer := 0;
     ids uuid[] := '{}';
     times timestamptz[] := '{}';
     rooms uuid[] := '{}';
@@ -163,7 +165,7 @@ begin
             narrowed := coalesce(condition && narrowed, condition);
         end if;
         bound := case when is_without_index then case width when 16 then 1024 else 64 end
-                      when width > 16 then most end;
+                      when width > 16 then most else 2147483647 end;
         looked := 0;
         for hit in
             select m.id, m.conversation_id, m.seq, m.created_at,
@@ -194,10 +196,11 @@ begin
                 exit;
             end if;
         end loop;
-        is_complete := bound is null or looked <= bound;
-        found := cardinality(ids) - complete;
+        is_complete := looked <= bound;
+        matches := cardinality(ids);
+        has_next := is_complete and width = 20 and spans = array[0::bigint] and (matches - complete) * 30 > most;
         if is_complete then
-            complete := complete + found;
+            complete := matches;
             if width < 64 then
                 latest := (span << width) - 1;
             end if;
@@ -218,10 +221,8 @@ begin
                 is_without_index := false;
                 spans := array[0];
                 bits := array[64];
-                has_next := (complete + case when is_complete then 0 else found end) * total > most * looked_at;
+                has_next := matches * total > most * looked_at;
             end if;
-        else
-            has_next := is_complete and width = 20 and spans = array[0::bigint] and found * 30 > most;
         end if;
         if has_next then
             spans := spans || (latest >> 20);
